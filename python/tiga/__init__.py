@@ -1,0 +1,3 @@
+"""Tiga: differentiable message passing, compiled."""
+
+__version__ = "0.1.0"
