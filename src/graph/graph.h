@@ -1,0 +1,73 @@
+/* A relation: edges src -> dst, copied from the caller, validated in full, immutable, counted.
+ *
+ * Edges keep the caller's order: edge e is the e-th entry of col_idx (from_csr) or of the index
+ * pair (from_coo). A traversal wants rows: the edges grouped by one end, in the order of their
+ * numbers. csr_by_dst is made at construction, csr_by_src on first use. Indices are 32-bit inside
+ * where every count fits, counts and offsets 64-bit. Knows nothing of IR. */
+#ifndef TIGA_GRAPH_GRAPH_H
+#define TIGA_GRAPH_GRAPH_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Graph Graph;
+
+/* Caller's index array: int32 or int64, any stride. Borrowed for the call. */
+typedef struct {
+    const void *data;
+    int64_t len, stride; /* entries; bytes between entries, may be 0 or negative */
+    bool wide;           /* int64 */
+} IndexArray;
+
+/* A piece of work of about CHUNK_EDGES edges: whole rows [row, row_end), or edges [edge, edge_end)
+ * of the one row `row` where a row is longer than that (row_end is row + 1 then). Depends on the
+ * graph alone. */
+typedef struct {
+    int64_t row, row_end, edge, edge_end;
+    bool part; /* a part of a split row; parts of a row are neighbours in the list */
+} Chunk;
+enum { CHUNK_EDGES = 16384, CHUNK_ROWS = 16384 };
+
+/* Edges grouped by one end. Position p in [row_ptr[i], row_ptr[i + 1]) of row i is edge
+ * edge[p] (p itself where edge is NULL) and its other end is col[p]. */
+typedef struct {
+    int64_t num_rows, num_cols, num_edges;
+    const int64_t *row_ptr; /* num_rows + 1 entries */
+    const void *col, *edge; /* num_edges entries, int64 where wide, else int32; edge NULL: identity */
+    bool wide;
+    int64_t max_degree;
+    const Chunk *chunks;
+    int64_t num_chunks;
+    bool has_split; /* some chunk is a part */
+} Csr;
+
+/* num_src < 0: the largest index + 1. Arguments are named in messages as in tiga.h: row_ptr,
+ * col_idx, src, dst, edge_index. On failure *out is untouched. full: also reports duplicates, self
+ * loops, unsorted rows in graph_findings. O(N + E), parallel. */
+Status graph_from_csr(const IndexArray *row_ptr, const IndexArray *col_idx, int64_t num_src,
+                      bool full, Graph **out);
+Status graph_from_coo(const IndexArray *src, const IndexArray *dst, int64_t num_src,
+                      int64_t num_dst, bool full, Graph **out);
+/* dst i gathers from (i * degree + k) mod num_nodes, k in [0, degree). */
+Status graph_regular(int64_t num_nodes, int64_t degree, Graph **out);
+
+Graph *graph_ref(Graph *g);
+void graph_unref(Graph *g); /* NULL is fine */
+
+int64_t graph_num_src(const Graph *g);
+int64_t graph_num_dst(const Graph *g);
+int64_t graph_num_edges(const Graph *g);
+bool graph_is_homogeneous(const Graph *g); /* num_src == num_dst */
+const char *graph_findings(const Graph *g); /* "" where nothing was asked or found */
+
+/* Grouped by destination (by_dst) or by source; the latter is built on first use, once, safely from
+ * many threads. */
+Status graph_csr(Graph *g, bool by_dst, const Csr **out);
+/* The same edges with ends swapped; shares everything, cached. gives. */
+Status graph_transpose(Graph *g, Graph **out);
+bool graph_equal(const Graph *a, const Graph *b); /* same counts, ends and edge order */
+uint64_t graph_bytes(const Graph *g);             /* memory held, cached facts included */
+
+#endif

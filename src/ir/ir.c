@@ -1,0 +1,376 @@
+/* The function and its one way to grow: ir_emit infers types, sorts commuting operands by
+ * structure and finds an equal node before it makes one. Open addressing; O(1) an emit. */
+#include "ir/ir.h"
+
+#include "base/hash.h"
+#include "ir/type.h"
+
+#include <string.h>
+
+const OpInfo op_info[NUM_OPS] = {
+    [OP_none] = {"none", CLASS_frame, 0, 0, 0, 0},
+#define ELEM(op, arity, signature, traits, ...)                                                    \
+    [OP_##op] = {#op, CLASS_elem, arity, 1, signature, traits},
+#define SHAPE(op, arity, attribute) [OP_##op] = {#op, CLASS_shape, arity, 1, 0, 0},
+#define ALONG(op, arity, results) [OP_##op] = {#op, CLASS_along, arity, results, 0, 0},
+#define FRAME(op, arity) [OP_##op] = {#op, CLASS_frame, arity, 1, 0, 0},
+#include "ir/op.def"
+};
+
+Fn *ir_new(Arena *takes, const char *name) {
+    Fn *f = ARENA_NEW(takes, Fn);
+    f->arena = takes;
+    f->name = arena_str(takes, name);
+    *vec_push(takes, &f->nodes) = (Node){0};
+    vec_push(takes, &f->sets)->name = "all";
+    f->table_size = 64;
+    f->table = ARENA_ARRAY(takes, Val, f->table_size);
+    return f;
+}
+
+Fn *ir_new_like(Arena *takes, const Fn *f, const char *name) {
+    Fn *g = ir_new(takes, name);
+    for (uint32_t s = 1; s < f->sets.len; s++)
+        vec_push(takes, &g->sets)->name = arena_str(takes, f->sets.data[s].name);
+    for (uint32_t r = 0; r < f->relations.len; r++) {
+        Relation rel = f->relations.data[r];
+        rel.name = arena_str(takes, rel.name);
+        *vec_push(takes, &g->relations) = rel;
+    }
+    return g;
+}
+
+void ir_free(Fn *f) {
+    if (f) arena_free(f->arena);
+}
+
+Set ir_set(Fn *f, const char *name) {
+    for (uint32_t s = 0; s < f->sets.len; s++)
+        if (!strcmp(f->sets.data[s].name, name)) return (Set)s;
+    vec_push(f->arena, &f->sets)->name = arena_str(f->arena, name);
+    return (Set)(f->sets.len - 1);
+}
+
+int ir_relation(Fn *f, const char *name, Set src, Set dst) {
+    for (uint32_t r = 0; r < f->relations.len; r++)
+        if (!strcmp(f->relations.data[r].name, name)) return (int)r;
+    Set edges = ir_set(f, arena_printf(f->arena, "%s.edges", name));
+    *vec_push(f->arena, &f->relations) =
+        (Relation){.name = arena_str(f->arena, name), .src = src, .dst = dst, .edges = edges};
+    return (int)f->relations.len - 1;
+}
+
+Set map_from(const Fn *f, Map m) {
+    return map_is_all(m) ? (Set)(-1 - m) : f->relations.data[map_relation(m)].edges;
+}
+
+Set map_to(const Fn *f, Map m) {
+    if (map_is_all(m)) return SET_ALL;
+    const Relation *r = &f->relations.data[map_relation(m)];
+    return map_is_dst(m) ? r->dst : r->src;
+}
+
+/* ---- hash-consing ---- */
+
+static bool is_unique(Op op) { return op == OP_traverse || op == OP_launch; }
+
+static uint64_t hash_node(const Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
+    uint64_t fields[] = {op, (uint64_t)attr->map, attr->index, attr->bits, num_args};
+    uint64_t h = hash_bytes(fields, sizeof fields, 0);
+    h = hash_str(attr->name, h);
+    h = hash_bytes(attr->ints, attr->num_ints * sizeof *attr->ints, h);
+    const Type *t = &attr->type;
+    uint64_t type[] = {t->dtype, t->rank, t->set};
+    h = hash_bytes(type, sizeof type, h);
+    h = hash_bytes(t->dim, sizeof t->dim, h);
+    for (uint32_t k = 0; k < num_args; k++) h = hash_u64(f->nodes.data[args[k]].hash, h);
+    return h;
+}
+
+static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+static bool same_node(const Node *n, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
+    const Attr *b = &n->attr;
+    return n->op == op && n->num_args == num_args && b->map == attr->map && b->index == attr->index &&
+           b->bits == attr->bits && b->num_ints == attr->num_ints &&
+           (num_args == 0 || !memcmp(n->args, args, num_args * sizeof *args)) &&
+           (b->num_ints == 0 || !memcmp(b->ints, attr->ints, b->num_ints * sizeof *b->ints)) &&
+           type_equal(&b->type, &attr->type) && same_text(b->name, attr->name);
+}
+
+static Val *table_slot(const Fn *f, uint64_t hash, Op op, const Val *args, uint32_t num_args,
+                       const Attr *attr) {
+    for (uint32_t i = (uint32_t)hash & (f->table_size - 1);; i = (i + 1) & (f->table_size - 1)) {
+        Val v = f->table[i];
+        if (!v) return &f->table[i];
+        const Node *n = ir_node(f, v);
+        if (n->hash == hash && !is_unique(op) && same_node(n, op, args, num_args, attr))
+            return &f->table[i];
+    }
+}
+
+static void table_grow(Fn *f) {
+    if (f->nodes.len * 2 < f->table_size) return;
+    f->table_size *= 2;
+    f->table = ARENA_ARRAY(f->arena, Val, f->table_size);
+    for (Val v = 1; v < f->nodes.len; v++) {
+        uint32_t i = (uint32_t)f->nodes.data[v].hash & (f->table_size - 1);
+        while (f->table[i]) i = (i + 1) & (f->table_size - 1);
+        f->table[i] = v;
+    }
+}
+
+/* Insertion sort by structure: stable, and operand lists are short. */
+static void sort_operands(const Fn *f, Val *args, uint32_t n) {
+    for (uint32_t i = 1; i < n; i++) {
+        Val v = args[i];
+        uint32_t j = i;
+        for (; j > 0 && ir_node(f, args[j - 1])->hash > ir_node(f, v)->hash; j--) args[j] = args[j - 1];
+        args[j] = v;
+    }
+}
+
+static Val append(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr, const Type *types,
+                  uint32_t num_results, uint64_t hash) {
+    Arena *a = f->arena;
+    Node n = {.op = (uint8_t)op, .num_args = num_args, .num_results = num_results, .attr = *attr, .hash = hash};
+    n.args = arena_copy(a, args, num_args * sizeof *args);
+    n.types = arena_copy(a, types, num_results * sizeof *types);
+    n.attr.ints = arena_copy(a, attr->ints, attr->num_ints * sizeof *attr->ints);
+    if (attr->name) n.attr.name = arena_str(a, attr->name);
+    *vec_push(a, &f->nodes) = n;
+    return f->nodes.len - 1;
+}
+
+static Val fail(Fn *f, Status status) {
+    if (!f->status) f->status = status;
+    return 0;
+}
+
+/* A region's group: its results have the types of the body's results (traverse), or of attr.body. */
+static Val emit_group(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
+    const Fn *body = attr->body;
+    Type *types = ARENA_ARRAY(f->arena, Type, body->results.len);
+    for (uint32_t k = 0; k < body->results.len; k++) types[k] = *ir_type(body, body->results.data[k].val);
+    uint64_t hash = hash_node(f, op, args, num_args, attr);
+    return append(f, op, args, num_args, attr, types, body->results.len, hash);
+}
+
+Val ir_emit(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
+    static const Attr none;
+    if (!attr) attr = &none;
+    if (f->status) return 0;
+    for (uint32_t k = 0; k < num_args; k++)
+        if (!args[k]) return fail(f, err_set(ST_BUG, "%s: operand %u is no value", op_info[op].name, k));
+    if (is_unique(op)) return emit_group(f, op, args, num_args, attr);
+    Type types[MAX_RESULTS];
+    uint32_t num_results;
+    Status st = type_infer(f, op, args, num_args, attr, types, &num_results);
+    if (st) return fail(f, st);
+    Val *sorted = NULL;
+    if (op_info[op].traits & COMM) {
+        sorted = arena_copy(f->arena, args, num_args * sizeof *args);
+        sort_operands(f, sorted, num_args);
+        args = sorted;
+    }
+    table_grow(f);
+    uint64_t hash = hash_node(f, op, args, num_args, attr);
+    Val *slot = table_slot(f, hash, op, args, num_args, attr);
+    if (!*slot) *slot = append(f, op, args, num_args, attr, types, num_results, hash);
+    return *slot;
+}
+
+Val ir_part(Fn *f, Val v, uint32_t k) {
+    if (!v) return 0;
+    if (ir_node(f, v)->num_results == 1) return v;
+    return ir_emit(f, OP_result, &v, 1, &(Attr){.index = k});
+}
+
+/* ---- named ends ---- */
+
+static Val find(const Binding *list, uint32_t n, const char *name) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(list[k].name, name)) return list[k].val;
+    return 0;
+}
+
+Val ir_find_input(const Fn *f, const char *name) { return find(f->inputs.data, f->inputs.len, name); }
+
+Val ir_find_result(const Fn *f, const char *name) { return find(f->results.data, f->results.len, name); }
+
+Val ir_input(Fn *f, const char *name, Type type) {
+    Val v = ir_find_input(f, name);
+    if (v) {
+        if (type_equal(ir_type(f, v), &type)) return v;
+        return fail(f, err_set(ST_TYPE, "input '%s': %s, but it was %s before", name,
+                               type_text(f->arena, f, &type), type_text(f->arena, f, ir_type(f, v))));
+    }
+    v = ir_emit(f, OP_input, NULL, 0, &(Attr){.name = name, .type = type});
+    if (v) *vec_push(f->arena, &f->inputs) = (Binding){.name = ir_node(f, v)->attr.name, .val = v};
+    return v;
+}
+
+void ir_add_result(Fn *f, const char *name, Val v) {
+    if (v) *vec_push(f->arena, &f->results) = (Binding){.name = arena_str(f->arena, name), .val = v};
+}
+
+/* ---- walking ---- */
+
+/* Marks in reverse, emits forward: a loop each, since operands come before users. */
+Val ir_copy(Fn *f, const Fn *from, Val v, Val *memo) {
+    if (memo[v]) return memo[v];
+    uint8_t *need = mem_need(v + 1u);
+    memset(need, 0, v + 1u);
+    need[v] = 1;
+    for (Val u = v; u > 0; u--)
+        for (uint32_t k = 0; need[u] && !memo[u] && k < ir_node(from, u)->num_args; k++)
+            need[ir_arg(from, u, k)] = 1;
+    Val args_small[16];
+    for (Val u = 1; u <= v; u++) {
+        const Node *n = ir_node(from, u);
+        if (!need[u] || memo[u]) continue;
+        Val *args = n->num_args <= 16 ? args_small : ARENA_ARRAY(f->arena, Val, n->num_args);
+        for (uint32_t k = 0; k < n->num_args; k++) args[k] = memo[n->args[k]];
+        memo[u] = n->op == OP_input ? ir_input(f, n->attr.name, n->attr.type)
+                                    : ir_emit(f, (Op)n->op, args, n->num_args, &n->attr);
+    }
+    mem_free(need);
+    return memo[v];
+}
+
+uint8_t *ir_live(Arena *a, const Fn *f) {
+    uint8_t *live = ARENA_ARRAY(a, uint8_t, ir_count(f));
+    for (uint32_t k = 0; k < f->results.len; k++) live[f->results.data[k].val] = 1;
+    for (Val v = ir_count(f) - 1; v > 0; v--)
+        for (uint32_t k = 0; live[v] && k < ir_node(f, v)->num_args; k++) live[ir_arg(f, v, k)] = 1;
+    return live;
+}
+
+/* ---- strict operations ---- */
+
+Val ir_elem(Fn *f, Op op, Val a, Val b, Val c) {
+    Val args[] = {a, b, c};
+    return ir_emit(f, op, args, (uint32_t)op_info[op].arity, NULL);
+}
+
+static Val emit1(Fn *f, Op op, Val v, const Attr *attr) { return ir_emit(f, op, &v, 1, attr); }
+
+static uint64_t bits_of_int(Dtype d, int64_t value) {
+    return d == DT_bool ? value != 0 : d == DT_i32 ? (uint32_t)value : (uint64_t)value;
+}
+
+static uint64_t bits_of(Dtype d, double value) {
+    if (!dtype_is_float(d)) return bits_of_int(d, (int64_t)value);
+    union {
+        float f;
+        double d;
+        uint64_t bits;
+    } u = {.bits = 0};
+    if (d == DT_f32) u.f = (float)value;
+    else u.d = value;
+    return u.bits;
+}
+
+Val ir_const(Fn *f, Type type, double value) {
+    return ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = bits_of((Dtype)type.dtype, value), .type = type});
+}
+
+Val ir_const_int(Fn *f, Type type, int64_t value) {
+    if (dtype_is_float((Dtype)type.dtype)) return ir_const(f, type, (double)value);
+    uint64_t bits = bits_of_int((Dtype)type.dtype, value);
+    return ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = bits, .type = type});
+}
+
+Val ir_const_like(Fn *f, Val v, double value) { return v ? ir_const(f, *ir_type(f, v), value) : 0; }
+
+bool ir_is_const(const Fn *f, Val v, double value) {
+    return v && ir_op(f, v) == OP_constant &&
+           ir_node(f, v)->attr.bits == bits_of((Dtype)ir_type(f, v)->dtype, value);
+}
+
+Val ir_cast(Fn *f, Val v, Dtype dtype) {
+    if (!v || ir_type(f, v)->dtype == dtype) return v;
+    return emit1(f, OP_cast, v, &(Attr){.type = type_scalar(dtype, SET_ALL)});
+}
+
+static Val emit_to_shape(Fn *f, Op op, Val v, const int64_t *dim, int rank) {
+    if (!v) return 0;
+    Type to = type_of(DT_bool, SET_ALL, rank, dim);
+    return type_same_shape(ir_type(f, v), &to) ? v : emit1(f, op, v, &(Attr){.type = to});
+}
+
+Val ir_bcast(Fn *f, Val v, const int64_t *dim, int rank) { return emit_to_shape(f, OP_bcast, v, dim, rank); }
+
+Val ir_reshape(Fn *f, Val v, const int64_t *dim, int rank) {
+    return emit_to_shape(f, OP_reshape, v, dim, rank);
+}
+
+Val ir_transpose(Fn *f, Val v, const int64_t *axes) {
+    if (!v) return 0;
+    uint32_t rank = ir_type(f, v)->rank, fixed = 0;
+    while (fixed < rank && axes[fixed] == fixed) fixed++;
+    return fixed == rank ? v : emit1(f, OP_transpose, v, &(Attr){.ints = axes, .num_ints = rank});
+}
+
+Val ir_slice(Fn *f, Val v, const int64_t *start_count_step) {
+    if (!v) return 0;
+    const Type *t = ir_type(f, v);
+    bool whole = true;
+    for (int k = 0; k < t->rank; k++) {
+        const int64_t *p = start_count_step + 3 * k;
+        whole &= p[0] == 0 && p[1] == t->dim[k] && p[2] == 1;
+    }
+    return whole ? v : emit1(f, OP_slice, v, &(Attr){.ints = start_count_step, .num_ints = 3u * t->rank});
+}
+
+Val ir_pad(Fn *f, Val v, const int64_t *low_high_interior) {
+    if (!v) return 0;
+    uint32_t n = 3u * ir_type(f, v)->rank;
+    bool nothing = true;
+    for (uint32_t k = 0; k < n; k++) nothing &= low_high_interior[k] == 0;
+    return nothing ? v : emit1(f, OP_pad, v, &(Attr){.ints = low_high_interior, .num_ints = n});
+}
+
+Val ir_concat(Fn *f, const Val *parts, uint32_t num_parts, int axis) {
+    if (num_parts == 1) return parts[0];
+    int64_t ints[] = {axis};
+    return ir_emit(f, OP_concat, parts, num_parts, &(Attr){.ints = ints, .num_ints = 1});
+}
+
+static Val feature_fold(Fn *f, Op op, Val v, uint32_t axes) {
+    int64_t ints[MAX_RANK];
+    uint32_t n = 0;
+    for (int k = 0; k < MAX_RANK; k++)
+        if (axes >> k & 1) ints[n++] = k;
+    return n ? emit1(f, op, v, &(Attr){.ints = ints, .num_ints = n}) : v;
+}
+
+Val ir_fsum(Fn *f, Val v, uint32_t axes) { return feature_fold(f, OP_fsum, v, axes); }
+
+Val ir_fmax(Fn *f, Val v, uint32_t axes) { return feature_fold(f, OP_fmax, v, axes); }
+
+Val ir_matmul(Fn *f, Val a, Val b) { return ir_emit(f, OP_matmul, (Val[]){a, b}, 2, NULL); }
+
+Val ir_gather(Fn *f, Val v, Map m) {
+    if (m == map_all(SET_ALL)) return v;
+    if (v && ir_op(f, v) == OP_constant && map_from(f, m) < f->sets.len) {
+        Attr attr = ir_node(f, v)->attr;
+        attr.type.set = map_from(f, m);
+        return ir_emit(f, OP_constant, NULL, 0, &attr);
+    }
+    return emit1(f, OP_gather, v, &(Attr){.map = m});
+}
+
+Val ir_reduce(Fn *f, Val v, Map m) { return emit1(f, OP_reduce, v, &(Attr){.map = m}); }
+
+Val ir_rmax(Fn *f, Val v, Map m) { return emit1(f, OP_rmax, v, &(Attr){.map = m}); }
+
+Val ir_softmax(Fn *f, Val s, Val v, Map m) {
+    return ir_emit(f, OP_softmax, (Val[]){s, v}, 2, &(Attr){.map = m});
+}
+
+Val ir_degree(Fn *f, Map m) { return ir_emit(f, OP_degree, NULL, 0, &(Attr){.map = m}); }
+
+Val ir_enter(Fn *f, Val v, Set s) { return emit1(f, OP_enter, v, &(Attr){.type = {.set = s}}); }
+
+Val ir_leave(Fn *f, Val v) { return emit1(f, OP_leave, v, NULL); }
