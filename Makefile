@@ -1,0 +1,67 @@
+# The front door. Meson does the work: .venv/bin/meson setup build && ninja -C build is all that `make build` adds to.
+BUILD ?= build
+MESON_ARGS ?=
+ARGS ?=
+MESON = .venv/bin/meson
+NINJA = .venv/bin/ninja
+PYTHON = .venv/bin/python
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap build demo test bench install fmt lint tidy asan ubsan tsan size clean
+
+help: ## this list
+	@sed -n 's/^\([a-z ]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
+
+bootstrap:
+	@tools/bootstrap
+
+build: bootstrap ## libraries, tiga-opt and the Python package, in $(BUILD) and .venv
+	@test -f $(BUILD)/build.ninja || $(MESON) setup $(BUILD) $(MESON_ARGS)
+	@$(NINJA) -C $(BUILD) $(if $(V),-v,--quiet)
+	@for f in libtiga.so.0 libtiga_codegen.so python/_tiga.abi3.so; do \
+	    if [ -e $(BUILD)/$$f ]; then ln -sfn ../../$(BUILD)/$$f python/tiga/$${f##*/}; fi; done
+
+demo: build ## the examples (ARGS="..." passes arguments)
+	@$(PYTHON) examples/demo.py $(ARGS)
+
+test: build ## every test, C then Python
+	@tools/test $(BUILD)
+
+bench: build ## the benchmarks (ARGS="..." passes arguments)
+	@$(PYTHON) bench/run.py $(ARGS)
+
+install: build ## install to PREFIX (default /usr/local), DESTDIR respected
+	@$(if $(PREFIX),$(MESON) configure $(BUILD) -Dprefix=$(PREFIX))
+	@$(MESON) install -C $(BUILD)
+
+fmt: bootstrap ## clang-format over every C file
+	@git ls-files -z '*.c' '*.h' | xargs -0r clang-format-22 -i
+
+lint: build ## format, layers, headers, Python syntax (TIDY=1: clang-tidy as well)
+	@git ls-files -z '*.c' '*.h' | xargs -0r clang-format-22 --dry-run --Werror
+	@$(PYTHON) tools/check_layers.py
+	@$(PYTHON) tools/check_headers.py $(BUILD)
+	@git ls-files -z '*.py' | xargs -0r $(PYTHON) -m py_compile
+	@$(if $(TIDY),$(MAKE) --no-print-directory tidy)
+	@echo lint: clean
+
+tidy: build
+	@git ls-files -z 'src/*.c' | xargs -0r clang-tidy-22 -p $(BUILD) --quiet
+
+# The C tests under a sanitizer, in a build folder of their own.
+SANITIZE_asan = address
+SANITIZE_ubsan = undefined
+SANITIZE_tsan = thread
+asan ubsan tsan: bootstrap ## the C tests under that sanitizer
+	@test -f build-$@/build.ninja || CC=clang-22 $(MESON) setup build-$@ \
+	    -Db_sanitize=$(SANITIZE_$@) -Db_lundef=false -Dpython=disabled
+	@$(NINJA) -C build-$@ --quiet
+	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    $(MESON) test -C build-$@ --no-rebuild --no-suite tree --timeout-multiplier 5 --print-errorlogs
+
+size: ## lines per folder, and the budget of the compiler's middle
+	@python3 tools/check_size.py
+
+clean: ## remove every build folder (not .venv)
+	@rm -rf build build-* python/tiga/*.so*
