@@ -9,23 +9,20 @@
 
 #include <cmocka.h>
 
-static void header_and_library_agree(void **state)
-{
+static void header_and_library_agree(void **state) {
     (void)state;
     assert_string_equal(tg_version(), TG_VERSION);
     assert_string_equal(tg_version(), TIGA_PROJECT_VERSION);
 }
 
-static void parts_spell_the_version(void **state)
-{
+static void parts_spell_the_version(void **state) {
     char text[32];
     (void)state;
     snprintf(text, sizeof text, "%d.%d.%d", TG_VERSION_MAJOR, TG_VERSION_MINOR, TG_VERSION_PATCH);
     assert_string_equal(text, TG_VERSION);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(header_and_library_agree),
         cmocka_unit_test(parts_spell_the_version),
