@@ -70,4 +70,10 @@ Status graph_transpose(Graph *g, Graph **out);
 bool graph_equal(const Graph *a, const Graph *b); /* same counts, ends and edge order */
 uint64_t graph_bytes(const Graph *g);             /* memory held, cached facts included */
 
+/* What a program runs on: sizes by set number, relations by relation number. Borrows. */
+typedef struct {
+    const int64_t *set_size;
+    Graph *const *graphs;
+} Domain;
+
 #endif

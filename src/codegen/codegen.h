@@ -1,0 +1,86 @@
+/* The contract between the code generator and the run time: what is asked for, what an image is, and
+ * how its code is called. The run time includes this header alone; the generator is the only part
+ * linked with LLVM and is opened on the first cache miss.
+ *
+ * An image is flat, position-independent text and constants with no external symbol: mapped at a
+ * page boundary it runs. Layout in memory: bytes[0 .. size), entries are offsets into it. */
+#ifndef TIGA_CODEGEN_CODEGEN_H
+#define TIGA_CODEGEN_CODEGEN_H
+
+#include "plan/plan.h"
+
+enum { CODEGEN_VERSION = 1 }; /* part of every cache key: raised when generated code changes */
+
+/* How a buffer's feature axes lie. */
+typedef enum {
+    LAYOUT_rows,   /* features dense and row major; only the stride between rows is a run-time value */
+    LAYOUT_strided /* every stride is a run-time value, of any sign */
+} Layout;
+
+/* Everything that code is specialised on, besides the kernel's structure. */
+typedef struct {
+    const Kernel *kernel;
+    const char *cpu, *features; /* LLVM's names; empty cpu: the host's own */
+    const uint8_t *layout;      /* Layout of inputs then results of the body */
+    bool wide;                  /* indices are int64 */
+    bool has_edge;              /* Csr.edge is not the identity */
+    bool prefetch;              /* gathered tables outgrow the L2 cache */
+    bool fast_math;
+} CompileRequest;
+
+/* A buffer as a kernel sees it. Of a value on a set stride[0] is between elements of the set, then
+ * the feature axes; on `all` stride[0] is unused (0). Outputs are always LAYOUT_rows with dense rows. */
+typedef struct {
+    char *data;
+    int64_t stride[MAX_RANK + 1]; /* bytes */
+} Buffer;
+
+typedef struct {
+    const int64_t *row_ptr; /* of the kernel's map; NULL where it has none */
+    const void *col;        /* other end by position */
+    const void *edge;       /* edge number by position; NULL: identity */
+    int64_t num_rows, num_edges;
+    const Buffer *buffers; /* inputs then results of the body */
+} KernelArgs;
+
+/* A row's state and the slots' state are structs laid out by the generator; the run time allocates
+ * them (64-byte aligned) by size and never looks inside. */
+typedef struct {
+    /* Whole rows [row, row_end), all phases, stores included. slot is NULL where !has_slots. */
+    void (*rows)(const KernelArgs *a, int64_t row, int64_t row_end, char *slot);
+    /* A split row: for each phase p in order:  begin(p, row, state) in each part's own copy of the
+     * row's state;  part over its edges;  merge parts' states left to right into the first;
+     * finish(p) on the merged state (computes the row values that the next phase needs; after the
+     * last phase stores the row's results). Parts of phase p + 1 start from copies of the state. */
+    void (*begin)(const KernelArgs *a, int64_t phase, int64_t row, char *state);
+    void (*part)(const KernelArgs *a, int64_t phase, int64_t row, int64_t edge, int64_t edge_end,
+                 char *state, char *slot);
+    void (*merge)(const KernelArgs *a, int64_t phase, char *into, const char *from);
+    void (*finish)(const KernelArgs *a, int64_t phase, int64_t row, char *state, char *slot);
+    /* Slots: init before use; merge left to right; then end computes and stores what lives on `all`.
+     * end is called once in every kernel, after its last row; slot is NULL where !has_slots. */
+    void (*slot_begin)(const KernelArgs *a, char *slot);
+    void (*slot_merge)(const KernelArgs *a, char *into, const char *from);
+    void (*end)(const KernelArgs *a, char *slot);
+} KernelCode;
+enum { NUM_ENTRIES = 8 }; /* members of KernelCode, in order */
+
+typedef struct {
+    uint64_t size;
+    uint64_t entry[NUM_ENTRIES]; /* offsets of KernelCode's members */
+    uint64_t row_state_size, slot_size; /* bytes */
+    unsigned char *bytes;               /* malloc'ed; the caller frees with free() */
+} Image;
+
+/* Exported by the generator's shared object, found by dlsym. Thread-safe. On failure the status is
+ * returned and message (size bytes) says why; *out is untouched. */
+typedef Status CodegenCompile(const CompileRequest *request, Image *out, char *message, size_t size);
+/* kind: "llvm", "llvm-opt", "asm", "object". *text is malloc'ed. */
+typedef Status CodegenText(const CompileRequest *request, const char *kind, char **text, size_t *len,
+                           char *message, size_t size);
+/* "x86_64 sapphirerapids +avx512f,...": the host target as it enters cache keys. Needs LLVM; the
+ * run time has its own cheaper key (cpuid), see run/. */
+#define CODEGEN_COMPILE_SYMBOL "codegen_compile"
+#define CODEGEN_TEXT_SYMBOL "codegen_text"
+
+#endif

@@ -1,0 +1,38 @@
+/* Passes: program -> equal program. A pass takes a verified function and gives a new one in the
+ * arena that it takes; the old one stays as it was. One table names them all, for tiga-opt, the
+ * debug ladder and the random test. */
+#ifndef TIGA_OPT_OPT_H
+#define TIGA_OPT_OPT_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    const char *name;
+    Fn *(*run)(Arena *takes, const Fn *f);
+    const char *about; /* one line: what it does, needs, breaks */
+    bool exact;        /* keeps every bit of every result */
+} Pass;
+extern const Pass opt_passes[]; /* ends with a NULL name */
+const Pass *opt_find(const char *name);
+
+/* Drops what no result needs and folds constants and identities that hold bit for bit
+ * (x + 0 is kept: it turns -0 into +0). */
+Fn *opt_clean(Arena *takes, const Fn *f);
+/* a * b + c becomes fma, by the expression alone, so that one expression has one set of bits. The
+ * last pass before plan; the interpreter's yardstick runs after it too. */
+Fn *opt_fma(Arena *takes, const Fn *f);
+/* What every program passes through before it is planned or interpreted: clean, fma. */
+Fn *opt_prepare(Arena *takes, const Fn *f);
+
+/* Splits a joint program (vjp.h) in two. forward computes the results named in `keep` and the
+ * residuals: every reduce (and softmax, rmax, degree) that the other results need and that depends on
+ * no input named "cot.*": node-sized by-products, never edge values. backward takes the inputs, the
+ * cotangents and the residuals (inputs "res.0", "res.1", ... = results of forward of these names) and
+ * computes the other results. */
+typedef struct {
+    Fn *forward, *backward; /* in arenas of their own */
+    uint32_t num_residuals;
+} Split;
+Split opt_split(const Fn *joint, const char *const *keep, uint32_t num_keep);
+
+#endif

@@ -1,0 +1,69 @@
+/* Program -> traversals: which anchors run together, over which order, in which phases.
+ *
+ * Anchors are reduces (reduce, rmax, softmax) and results. A kernel visits every element of one set
+ * (its rows); where it has a map, each row's edges (the fibre of the map) are swept once a phase.
+ * A kernel is a function again: its inputs are buffers (program inputs or what earlier kernels
+ * stored), its results are what it stores. So a plan can be printed, verified and interpreted kernel
+ * by kernel, and code generation reads the same IR as everybody. Edge values are recomputed in each
+ * kernel that needs them; none is ever stored unless it is a result of the program. */
+#ifndef TIGA_PLAN_PLAN_H
+#define TIGA_PLAN_PLAN_H
+
+#include "ir/ir.h"
+
+/* Where in a kernel a value of its body is computed. */
+typedef enum {
+    LEVEL_once, /* on `all`: before the first row (depends on no reduce of this kernel) */
+    LEVEL_edge, /* for each edge of a row, in a phase */
+    LEVEL_row,  /* once a row, before its phase `phase` starts (after phase - 1 ended) */
+    LEVEL_last  /* on `all`: after the last row (depends on reduces to `all` in this kernel) */
+} Level;
+
+typedef struct {
+    uint8_t level; /* Level */
+    uint8_t phase; /* edge: swept in this phase (of an anchor: accumulated then; its result is known
+                      at row level from phase + 1 on). row: first phase before which it is known */
+} Place;
+
+typedef struct {
+    Fn *body;        /* in the plan's arena; sets and relations are the program's */
+    const char *name; /* "k0", ... */
+    Set rows;         /* SET_ALL: a dense kernel, one row */
+    Map map;          /* fibre of each row; MAP_NONE: rows alone */
+    uint32_t num_phases; /* sweeps over a row's edges; 0 where map is MAP_NONE */
+    const Place *place;  /* by body value, ir_count(body) entries; unused values may be anything */
+    bool has_slots;      /* some anchor reduces to `all`: accumulated in slots, then merged */
+} Kernel;
+
+/* A reduce to `all` inside a kernel runs over the kernel's rows (level row) or its edges (level
+ * edge): each task accumulates, in row order, into its slot. A value on the kernel's edge set that is
+ * a result is stored by edge number. */
+
+typedef struct {
+    Arena *arena; /* owns everything here, not the program */
+    const Fn *program;
+    VEC(Kernel) kernels; /* in order of execution */
+} Plan;
+
+/* total on verified programs that opt_prepare gave. Buffers between kernels are body inputs and
+ * results of one name ("t.<n>"); a program input keeps its name, a program result its own. Results
+ * that are plain inputs, constants or another result still get a store. In a body, degree{m} stands
+ * for the kernel's own map only: another relation's map enters as an input "degree.<relation>.src" or
+ * "degree.<relation>.dst" (i64 on the map's end), the map from a set to `all` as "size.<set>" (i64 on
+ * `all`); the run time knows these names. */
+Plan *plan_run(Arena *takes, const Fn *f);
+
+/* The stages as text-ready functions: "iter" (fused groups as traverse regions), "kernel" (the same
+ * with a schedule on each), "task" (launches and buffers). */
+Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);
+
+/* Exact counts for a domain: sizes by set number, edges being the size of the edge set. */
+typedef struct {
+    int64_t traversals, edge_visits, flops, bytes_read, bytes_written;
+    int64_t staging_bytes;     /* of cache-sized blocks; 0 today */
+    int64_t edge_buffer_bytes; /* edge-sized buffers that are not results: 0 today */
+    int64_t node_buffer_bytes; /* what kernels hand to each other */
+} Cost;
+Cost plan_cost(const Plan *p, const int64_t *set_size);
+
+#endif
