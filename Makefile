@@ -7,6 +7,9 @@ NINJA = .venv/bin/ninja
 PYTHON = .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
+# setup(folder, arguments): configures it once; what Meson says is shown when it fails.
+setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
+
 .DEFAULT_GOAL := help
 .PHONY: help bootstrap build demo test bench install fmt lint tidy asan ubsan tsan size clean
 
@@ -17,7 +20,7 @@ bootstrap:
 	@tools/bootstrap
 
 build: bootstrap ## libraries, tiga-opt and the Python package, in $(BUILD) and .venv
-	@test -f $(BUILD)/build.ninja || $(MESON) setup $(BUILD) $(MESON_ARGS)
+	@$(call setup,$(BUILD),$(MESON_ARGS))
 	@$(NINJA) -C $(BUILD) $(if $(V),-v,--quiet)
 	@for f in libtiga.so.0 libtiga_codegen.so python/_tiga.abi3.so; do \
 	    if [ -e $(BUILD)/$$f ]; then ln -sfn ../../$(BUILD)/$$f python/tiga/$${f##*/}; fi; done
@@ -39,7 +42,8 @@ fmt: bootstrap ## clang-format over every C file
 	@git ls-files -z '*.c' '*.h' | xargs -0r clang-format-22 -i
 
 lint: build ## format, layers, headers, Python syntax (TIDY=1: clang-tidy as well)
-	@git ls-files -z '*.c' '*.h' | xargs -0r clang-format-22 --dry-run --Werror
+	@for f in $$(git ls-files '*.c' '*.h'); do \
+	    clang-format-22 $$f | cmp -s - $$f || { echo "$$f: make fmt would change it"; bad=1; }; done; test -z "$$bad"
 	@$(PYTHON) tools/check_layers.py
 	@$(PYTHON) tools/check_headers.py $(BUILD)
 	@git ls-files -z '*.py' | xargs -0r $(PYTHON) -m py_compile
@@ -54,8 +58,7 @@ SANITIZE_asan = address
 SANITIZE_ubsan = undefined
 SANITIZE_tsan = thread
 asan ubsan tsan: bootstrap ## the C tests under that sanitizer
-	@test -f build-$@/build.ninja || CC=clang-22 $(MESON) setup build-$@ \
-	    -Db_sanitize=$(SANITIZE_$@) -Db_lundef=false -Dpython=disabled
+	@export CC=clang-22; $(call setup,build-$@,-Db_sanitize=$(SANITIZE_$@) -Db_lundef=false -Dpython=disabled)
 	@$(NINJA) -C build-$@ --quiet
 	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(MESON) test -C build-$@ --no-rebuild --no-suite tree --timeout-multiplier 5 --print-errorlogs
