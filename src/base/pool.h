@@ -1,7 +1,8 @@
 /* One pool of threads a process and one parallel-for; bounded spin, then sleep; the caller takes
- * part. The first owner has the pool, another caller runs alone on its own thread, with the same
- * bits, since what a task does never depends on who runs it. A forked child starts its own pool.
- * Workers take the caller's floating-point mode (flush to zero, rounding). */
+ * part. The first owner has the pool; another caller, or a call from inside a task, runs alone on
+ * its own thread, with the same bits, since what a task does never depends on who runs it. A forked
+ * child starts its own pool. Workers take the caller's floating-point mode (flush to zero,
+ * rounding) and receive no signals. */
 #ifndef TIGA_BASE_POOL_H
 #define TIGA_BASE_POOL_H
 
@@ -11,16 +12,21 @@
 #include <stdint.h>
 
 /* Runs body(ctx, k) for k in [0, num_tasks), dynamically; returns when all ended. body must not
- * unwind. `poll`, where set by pool_set_poll, is asked between tasks on the calling thread; once it
- * answers true no further task starts and the result is ST_INTR. */
+ * unwind, and what it puts into the error record is lost on workers: report through ctx. `poll`,
+ * where set by pool_set_poll, is asked between tasks on the calling thread; once it answers true no
+ * further task starts and the result is ST_INTR. */
 Status pool_run(int64_t num_tasks, void (*body)(void *ctx, int64_t task), void *ctx);
 
-/* Threads used for the calling thread's next calls; 0 for the default: TIGA_THREADS, else
- * OMP_NUM_THREADS, else the affinity mask, never above the cgroup's quota. */
+/* Threads used for the calling thread's next calls, the caller among them; 0 for the default:
+ * TIGA_THREADS, else OMP_NUM_THREADS, else the affinity mask, never above the cgroup's quota. A
+ * number set here is taken as it is, up to POOL_MAX_THREADS. */
+enum { POOL_MAX_THREADS = 256 };
 void pool_set_num_threads(int n);
 int pool_num_threads(void);
 
-/* For this thread; NULL turns it off. */
+/* For this thread; NULL turns it off. Asked at the first task after it was set and then at most
+ * every POOL_POLL_MS, since a poll may be dear (Python's takes a lock). */
+enum { POOL_POLL_MS = 10 };
 void pool_set_poll(bool (*poll)(void *ctx), void *ctx);
 
 #endif
