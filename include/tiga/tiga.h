@@ -1,9 +1,38 @@
 /* Tiga's public C interface: differentiable message passing, compiled.
  *
- * Everything a program needs is declared here; the builder for programs that write programs is
- * tiga_ops.h. Compiles as C17 and as C++. */
+ * A formula in, a program out: like regcomp or sqlite3_prepare, a text becomes a handle that is bound
+ * to memory, run and freed. Four nouns: a graph (a relation), an array (your memory, described), a
+ * program, an argument (a name and an array).
+ *
+ *     tg_graph   *g  = tg_graph_csr(3, 3, row_ptr, col_idx);
+ *     tg_program *p  = tg_program_new("out = sum(edge.weight * src.x) + dst.bias");
+ *     tg_program *dp = tg_program_grad(p, "out", "src.x edge.weight");
+ *     tg_arg args[]  = {{"src.x", tg_f32(x, 3)}, {"edge.weight", tg_f32(w, 5)},
+ *                       {"dst.bias", tg_f32(b, 3)}, {"out", tg_f32(out, 3)},
+ *                       {"cot.out", tg_f32(ones, 3)}, {"grad.src.x", tg_f32(dx, 3)},
+ *                       {"grad.edge.weight", tg_f32(dw, 5)}};
+ *     if (tg_run(dp, g, args, 7)) fprintf(stderr, "%s\n", tg_errmsg());
+ *
+ * Ownership: you free what a *_new, graph, grad or copy function gave, with the free function of its
+ * noun. Graphs copy their indices. Arrays are borrowed for one call. Handles are immutable and may be
+ * shared between threads. A NULL handle passes through every function and keeps the first message,
+ * so straight-line code checks once.
+ *
+ * Errors: functions give a tg_status (TG_OK is 0), or NULL for a handle; tg_errmsg() then says which
+ * argument, what was expected and what came. Arguments are left as they were. Nothing here aborts.
+ *
+ * Names of arguments: "src.x", "dst.x", "edge.x", "node.x" (homogeneous: both ends) are fields, with
+ * one row for each source, destination, edge, node; any other name is a parameter, the same for every
+ * edge; results have the name that the program gives them. For an edge field row e is the e-th edge
+ * in the order in which the graph was given.
+ *
+ * Compiles as C11, C17 and C++17. The builder for programs that write programs is tiga_ops.h. */
 #ifndef TIGA_H
 #define TIGA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define TG_VERSION_MAJOR 0
 #define TG_VERSION_MINOR 1
@@ -20,10 +49,226 @@
 extern "C" {
 #endif
 
+/* ---- status ---- */
+
+typedef enum {
+    TG_OK,
+    TG_ETYPE,        /* wrong dtype or kind of thing */
+    TG_EINVAL,       /* wrong value */
+    TG_ERANGE,       /* index out of range */
+    TG_ESHAPE,       /* shapes do not fit */
+    TG_ENAME,        /* unknown or missing name */
+    TG_ESYNTAX,      /* a formula or IR text does not parse: line and column are in the message */
+    TG_EUNSUPPORTED, /* refused by name */
+    TG_ENOMEM,
+    TG_EINTR, /* the poll function asked to stop; results are incomplete */
+    TG_EBUG   /* an error of Tiga's own; the message names a dump worth reporting */
+} tg_status;
+
+/* Of this thread: the status and message of the first failure since tg_errclear, or since the last
+ * call that succeeded. The text is valid until the thread's next failure. */
+TG_API tg_status tg_errcode(void);
+TG_API const char *tg_errmsg(void);
+TG_API void tg_errclear(void);
+
 /* The version of the library that is running; TG_VERSION is that of the header compiled against. */
 TG_API const char *tg_version(void);
+/* Frees text that a function of this header gave. */
+TG_API void tg_free(void *text);
+
+/* ---- arrays: your memory, described ---- */
+
+typedef enum { TG_BOOL, TG_INT32, TG_INT64, TG_FLOAT32, TG_FLOAT64 } tg_dtype;
+enum { TG_MAX_RANK = 9 };
+
+/* Strides are in bytes and may be 0, negative or unaligned for inputs. bool is one byte, 0 or 1. */
+typedef struct {
+    void *data;
+    tg_dtype dtype;
+    int rank;
+    int64_t shape[TG_MAX_RANK];
+    int64_t stride[TG_MAX_RANK];
+} tg_array;
+
+/* A dense row-major array over data. rank in [0, TG_MAX_RANK], else the array is refused where used. */
+TG_API tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *shape);
+
+/* tg_f32(x, 3) is 3 floats, tg_f32(x, 3, 16) is 3 rows of 16; likewise the other dtypes. */
+#ifndef __cplusplus
+#define tg_dense_of_(p, dtype, ...)                                                                \
+    tg_dense((p), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),              \
+             (const int64_t[]){__VA_ARGS__})
+#define tg_f32(p, ...) tg_dense_of_((p), TG_FLOAT32, __VA_ARGS__)
+#define tg_f64(p, ...) tg_dense_of_((p), TG_FLOAT64, __VA_ARGS__)
+#define tg_i32(p, ...) tg_dense_of_((p), TG_INT32, __VA_ARGS__)
+#define tg_i64(p, ...) tg_dense_of_((p), TG_INT64, __VA_ARGS__)
+#define tg_bool(p, ...) tg_dense_of_((p), TG_BOOL, __VA_ARGS__)
+#endif
+
+/* ---- graphs: edges src -> dst ---- */
+
+typedef struct tg_graph tg_graph;
+
+/* Row i of a CSR holds the sources of destination i: col_idx[row_ptr[i] .. row_ptr[i + 1]).
+ * row_ptr has num_dst + 1 entries. Copies and validates in full; O(nodes + edges), parallel. */
+TG_API tg_graph *tg_graph_csr(int64_t num_dst, int64_t num_src, const int64_t *row_ptr,
+                              const int64_t *col_idx);
+/* Edge e goes from src[e] to dst[e]; any order, duplicates kept. */
+TG_API tg_graph *tg_graph_coo(int64_t num_dst, int64_t num_src, int64_t num_edges,
+                              const int64_t *src, const int64_t *dst);
+/* Destination i gathers from (i * degree + k) mod num_nodes, k in [0, degree). */
+TG_API tg_graph *tg_graph_regular(int64_t num_nodes, int64_t degree);
+/* The same from int32 or int64 arrays of rank 1, strided as they are. Counts of -1 are taken from the
+ * arrays (largest index + 1). full: tg_graph_findings then reports duplicates, self loops and unsorted
+ * rows. from_edge_index takes one array of shape [2, E] (sources, then destinations). */
+TG_API tg_graph *tg_graph_from_csr(tg_array row_ptr, tg_array col_idx, int64_t num_src, bool full);
+TG_API tg_graph *tg_graph_from_coo(tg_array src, tg_array dst, int64_t num_src, int64_t num_dst,
+                                   bool full);
+TG_API tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t num_dst,
+                                          bool full);
+TG_API tg_graph *tg_graph_transpose(const tg_graph *g); /* edges keep their numbers */
+TG_API void tg_graph_free(tg_graph *g);
+
+TG_API int64_t tg_graph_num_src(const tg_graph *g);
+TG_API int64_t tg_graph_num_dst(const tg_graph *g);
+TG_API int64_t tg_graph_num_edges(const tg_graph *g);
+TG_API const char *tg_graph_findings(const tg_graph *g);
+TG_API bool tg_graph_equal(const tg_graph *a, const tg_graph *b);
+/* Writes the ends of every edge in the caller's order; each array has num_edges entries. */
+TG_API tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst);
+/* Writes the rows grouped by destination: num_dst + 1 and num_edges entries; edge (may be NULL) takes
+ * the number of the edge at each position. */
+TG_API tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx, int64_t *edge);
+
+/* ---- programs ---- */
+
+typedef struct tg_program tg_program;
+
+/* A formula: one assignment a line, "#" to the end of the line is a comment.
+ *     h   = relu(sum(edge.w * src(node.x @ W1)))
+ *     out = mean(src(h)) @ W2 + b
+ * Inside a reducer's parentheses src.x and dst.x are the edge's ends; outside, dst.x (or node.x) is the
+ * node's own; src(v) and dst(v) gather a computed node value; a reducer goes one step: edges to
+ * destinations, nodes to one value; axis= reduces features; a bare name is a parameter, or what a line
+ * above defined. Every name on the left that no later line uses is a result; "out" always is.
+ * dtypes and feature shapes come with the arguments. Grammar: docs/formula.md. */
+TG_API tg_program *tg_program_new(const char *formula);
+/* IR text as tg_ir prints it (its first function). */
+TG_API tg_program *tg_program_parse(const char *text);
+/* The program that computes p's results and, from a cotangent "cot.<out>" for each name in outs, the
+ * gradient "grad.<name>" of each name in wrt. Names are separated by spaces. A gradient is a program:
+ * apply it again ("grad2.<name>" where a name is taken). */
+TG_API tg_program *tg_program_grad(const tg_program *p, const char *outs, const char *wrt);
+TG_API void tg_program_free(tg_program *p);
+
+typedef struct {
+    const char *name;
+    tg_array array;
+} tg_arg;
+
+/* Binds and runs once. Inputs that the program needs must be there; outputs that are not there are
+ * not computed; names that the program does not know are refused. Compiles on first use of a
+ * combination of dtypes, feature shapes and layouts, else finds the code in memory or on disk. */
+TG_API tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args, size_t num_args);
+
+/* The same in two steps for hot loops: what can be checked and looked up once is. A call borrows the
+ * program, the graph and the arrays' memory until it is freed; run it as often as you like, from one
+ * thread at a time. */
+typedef struct tg_call tg_call;
+TG_API tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *args, size_t num_args);
+TG_API tg_status tg_call_run(tg_call *call);
+TG_API void tg_call_free(tg_call *call);
+/* Moves argument k (in the order of tg_bind) to other memory of the same shape, dtype and strides. */
+TG_API tg_status tg_call_set(tg_call *call, size_t k, void *data);
+
+/* ---- what a program is ---- */
+
+typedef enum { TG_ON_ALL, TG_ON_SRC, TG_ON_DST, TG_ON_EDGES, TG_ON_NODES } tg_role;
+
+/* An input or result of a typed program; shape is the feature shape (rows are counted by the role). */
+typedef struct {
+    const char *name; /* lives as long as the program */
+    tg_role role;
+    tg_dtype dtype;
+    int rank;
+    int64_t shape[TG_MAX_RANK];
+} tg_end;
+
+/* The program for these arguments' dtypes and feature shapes (data may be NULL). A typed program, one
+ * from a builder or from IR text, gives a new handle to itself. */
+TG_API tg_program *tg_program_typed(const tg_program *p, const tg_arg *args, size_t num_args);
+/* Ends of a typed program; k out of range gives TG_ERANGE, an untyped program TG_EINVAL. */
+TG_API size_t tg_program_num_inputs(const tg_program *p);
+TG_API size_t tg_program_num_results(const tg_program *p);
+TG_API tg_status tg_program_input(const tg_program *p, size_t k, tg_end *end);
+TG_API tg_status tg_program_result(const tg_program *p, size_t k, tg_end *end);
+
+/* Splits a gradient program for running in two steps: *forward gives the results named in keep
+ * (separated by spaces) and node-sized residuals "res.0", "res.1", ...; *backward takes the inputs that it needs, the
+ * cotangents and those residuals, and gives the other results. */
+TG_API tg_status tg_program_split(const tg_program *grad, const char *keep, tg_program **forward,
+                                  tg_program **backward);
+
+/* ---- inspection: text is yours, free it with tg_free. Untyped programs show the variant that ran
+ * last (TG_EINVAL where nothing ran yet). ---- */
+
+/* stage: "domain" (the program), "iter" (fused traversals), "kernel" (with schedules), "task". */
+TG_API char *tg_ir(const tg_program *p, const char *stage);
+/* kind: "llvm", "llvm-opt", "asm", of every kernel. */
+TG_API char *tg_code(const tg_program *p, const char *kind);
+/* Lines "backend: ", "provider: ", "lowering: ", "passes: ", findings "disposition: [stage] message",
+ * last "variant cache: hits=H, misses=M". */
+TG_API char *tg_explain(const tg_program *p);
+
+typedef struct {
+    int64_t traversals, edge_visits, flops, bytes_read, bytes_written;
+    int64_t staging_bytes, edge_buffer_bytes, node_buffer_bytes;
+} tg_cost;
+/* Exact counts for a typed program on a graph. */
+TG_API tg_status tg_program_cost(const tg_program *p, const tg_graph *g, tg_cost *cost);
+
+typedef struct {
+    int64_t hits, misses;    /* of this program's variants */
+    int64_t disk_hits, compiles; /* of its kernels */
+    double compile_ms;       /* all of its compiles together */
+} tg_stats;
+TG_API tg_status tg_program_stats(const tg_program *p, tg_stats *stats);
+
+/* Runs on the interpreter: slow, obvious, the meaning. */
+TG_API tg_status tg_reference(const tg_program *p, const tg_graph *g, const tg_arg *args,
+                              size_t num_args);
+
+/* ---- process ---- */
+
+/* Threads of this thread's next calls; 0: TIGA_THREADS, else OMP_NUM_THREADS, else the affinity mask,
+ * never above the cgroup's quota. Bits do not depend on it. */
+TG_API void tg_set_num_threads(int n);
+TG_API int tg_num_threads(void);
+/* Asked now and then during this thread's calls; true ends the call with TG_EINTR. NULL: off. */
+TG_API void tg_set_poll(bool (*poll)(void *ctx), void *ctx);
+/* Bytes held by the buffer pool; tg_trim gives unused ones back to the system. */
+TG_API int64_t tg_memory(void);
+TG_API void tg_trim(void);
+/* The debug switches (environment variables TIGA_*) with their meaning, a line each. */
+TG_API const char *tg_debug_help(void);
+/* LLVM's version and the target, opening the code generator; a line each. NULL where there is none. */
+TG_API char *tg_about(void);
 
 #ifdef __cplusplus
 }
 #endif
+
+#ifdef __cplusplus
+/* The array makers for C++: tg_f32(x, 3, 16). */
+template <class... Dims> tg_array tg_dense_of_(const void *p, tg_dtype dtype, Dims... dims) {
+    const int64_t shape[] = {static_cast<int64_t>(dims)...};
+    return tg_dense(p, dtype, static_cast<int>(sizeof...(dims)), shape);
+}
+template <class... Dims> tg_array tg_f32(const float *p, Dims... d) { return tg_dense_of_(p, TG_FLOAT32, d...); }
+template <class... Dims> tg_array tg_f64(const double *p, Dims... d) { return tg_dense_of_(p, TG_FLOAT64, d...); }
+template <class... Dims> tg_array tg_i32(const int32_t *p, Dims... d) { return tg_dense_of_(p, TG_INT32, d...); }
+template <class... Dims> tg_array tg_i64(const int64_t *p, Dims... d) { return tg_dense_of_(p, TG_INT64, d...); }
+template <class... Dims> tg_array tg_bool(const void *p, Dims... d) { return tg_dense_of_(p, TG_BOOL, d...); }
+#endif
+
 #endif
