@@ -1,0 +1,328 @@
+/* The builder's core: inputs by role, dtype promotion, spreading and broadcasting. */
+#include "ir/build.h"
+
+#include "ir/type.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+Builder *build_new(Arena *takes, const char *name, bool homogeneous) {
+    Builder *b = ARENA_NEW(takes, Builder);
+    b->f = ir_new(takes, name);
+    b->homogeneous = homogeneous;
+    b->dst = ir_set(b->f, "V");
+    b->src = homogeneous ? b->dst : ir_set(b->f, "U");
+    int r = ir_relation(b->f, "r", b->src, b->dst);
+    b->edges = b->f->relations.data[r].edges;
+    b->to_src = map_src(r);
+    b->to_dst = map_dst(r);
+    return b;
+}
+
+Val build_fail(Builder *b, Status status, const char *format, ...) {
+    if (b->f->status) return 0; /* the first message stays */
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    b->f->status = err_set(status, "%s", text);
+    return 0;
+}
+
+/* ---- inputs ---- */
+
+static bool has_role(const char *name, const char *role) {
+    size_t n = strlen(role);
+    return !strncmp(name, role, n) && name[n] == '.';
+}
+
+/* The set of an input's name; false where the role does not exist here. */
+static bool role_set(Builder *b, const char *name, Set *set) {
+    bool node = has_role(name, "node");
+    if (node && !b->homogeneous) {
+        build_fail(b, ST_NAME, "'%s': node fields need one node set (use src and dst here)", name);
+        return false;
+    }
+    *set = node || has_role(name, "dst") ? b->dst
+           : has_role(name, "src")       ? b->src
+           : has_role(name, "edge")      ? b->edges
+                                         : SET_ALL;
+    return true;
+}
+
+Val build_input(Builder *b, const char *name, Dtype dtype, int rank, const int64_t *dim) {
+    Set set;
+    if (b->f->status || !role_set(b, name, &set)) return 0;
+    if (rank < 0 || rank > MAX_RANK)
+        return build_fail(b, ST_SHAPE, "input '%s': rank %d, at most %d feature axes are possible",
+                          name, rank, MAX_RANK);
+    for (int k = 0; k < rank; k++)
+        if (dim[k] < 0)
+            return build_fail(b, ST_SHAPE, "input '%s': extent %lld of axis %d is negative", name,
+                              (long long)dim[k], k);
+    return ir_input(b->f, name, type_of(dtype, set, rank, dim));
+}
+
+static Val mark_weak(Builder *b, Val v) {
+    while (v && b->weak.len <= v) *vec_push(b->f->arena, &b->weak) = 0;
+    if (v) b->weak.data[v] = 1;
+    return v;
+}
+
+bool build_is_weak(const Builder *b, Val v) { return v < b->weak.len && b->weak.data[v]; }
+
+Val build_scalar_input(Builder *b, const char *name, bool integer) {
+    return mark_weak(b, build_input(b, name, integer ? DT_i64 : DT_f64, 0, NULL));
+}
+
+/* The name "weak" keeps literals apart from constants of the program under hash-consing. */
+static Val weak_constant(Builder *b, Dtype dtype, uint64_t bits) {
+    Attr attr = {.name = "weak", .bits = bits, .type = type_scalar(dtype, SET_ALL)};
+    return mark_weak(b, ir_emit(b->f, OP_constant, NULL, 0, &attr));
+}
+
+Val build_number(Builder *b, double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return weak_constant(b, DT_f64, bits);
+}
+
+Val build_integer(Builder *b, int64_t value) { return weak_constant(b, DT_i64, (uint64_t)value); }
+
+Val build_truth(Builder *b, bool value) {
+    return ir_const(b->f, type_scalar(DT_bool, SET_ALL), value);
+}
+
+bool build_constant(const Builder *b, Val v, double *value) {
+    if (!v || !build_is_weak(b, v) || ir_op(b->f, v) != OP_constant) return false;
+    uint64_t bits = ir_node(b->f, v)->attr.bits;
+    if (ir_type(b->f, v)->dtype == DT_f64) memcpy(value, &bits, sizeof bits);
+    else *value = (double)(int64_t)bits;
+    return true;
+}
+
+/* ---- dtypes ---- */
+
+Val build_cast(Builder *b, Val v, Dtype dtype) {
+    double number;
+    if (!v) return 0;
+    if (!build_constant(b, v, &number)) return ir_cast(b->f, v, dtype);
+    Type t = type_scalar(dtype, SET_ALL);
+    if (ir_type(b->f, v)->dtype == DT_i64)
+        return ir_const_int(b->f, t, (int64_t)ir_node(b->f, v)->attr.bits);
+    if (!dtype_is_float(dtype) && !isfinite(number))
+        return build_fail(b, ST_TYPE, "the number %g does not fit %s", number, dtype_user_name(dtype));
+    return ir_const(b->f, t, number);
+}
+
+Val build_strong(Builder *b, Val v) {
+    if (!v || !build_is_weak(b, v)) return v;
+    return build_cast(b, v, ir_type(b->f, v)->dtype == DT_i64 ? DT_i64 : DT_f32);
+}
+
+Val build_float(Builder *b, Val v) {
+    if (!v || dtype_is_float((Dtype)ir_type(b->f, v)->dtype)) return v;
+    return build_is_weak(b, v) ? mark_weak(b, ir_cast(b->f, v, DT_f64)) : build_cast(b, v, DT_f32);
+}
+
+/* What operands become: the widest strong dtype; numbers only lift integers to a float. */
+static bool common_dtype(Builder *b, const char *what, const Val *args, uint32_t n, Dtype *out) {
+    int strong = -1, weak = -1;
+    for (uint32_t k = 0; k < n; k++) {
+        int d = ir_type(b->f, args[k])->dtype, *kind = build_is_weak(b, args[k]) ? &weak : &strong;
+        bool mixed = kind == &strong && strong >= DT_f32 && d >= DT_f32 && d != strong;
+        if (mixed) {
+            build_fail(b, ST_TYPE, "%s: float32 and float64 do not meet (cast one of %s, %s)", what,
+                       build_describe(b, args[0]), build_describe(b, args[k]));
+            return false;
+        }
+        if (d > *kind) *kind = d;
+    }
+    if (strong < 0) *out = (Dtype)weak;
+    else if (strong < DT_f32 && weak >= DT_f32) *out = DT_f32;
+    else if (strong == DT_bool && weak >= 0) *out = DT_i64;
+    else *out = (Dtype)strong;
+    return true;
+}
+
+/* ---- places and shapes ---- */
+
+const char *build_describe(const Builder *b, Val v) {
+    const Type *t = ir_type(b->f, v);
+    Text text = {.arena = b->f->arena};
+    const char *where = t->set == SET_ALL     ? "a parameter"
+                        : t->set == b->edges  ? "edge values"
+                        : b->homogeneous      ? "node values"
+                        : t->set == b->src    ? "source values"
+                                              : "destination values";
+    text_putf(&text, "%s of dtype %s and shape (", where, dtype_user_name((Dtype)t->dtype));
+    for (int k = 0; k < t->rank; k++) text_putf(&text, k ? ", %lld" : "%lld", (long long)t->dim[k]);
+    text_put(&text, t->rank == 1 ? ",)" : ")");
+    return text.text;
+}
+
+Val build_spread(Builder *b, Val v, Set s) {
+    if (!v || s == SET_ALL || ir_type(b->f, v)->set == s) return v;
+    if (ir_type(b->f, v)->set != SET_ALL)
+        return build_fail(b, ST_SHAPE, "%s cannot be taken to where it was asked for",
+                          build_describe(b, v));
+    return ir_gather(b->f, v, map_all(s));
+}
+
+static bool common_set(Builder *b, const char *what, const Val *args, uint32_t n, Set *out) {
+    uint32_t first = n;
+    for (uint32_t k = 0; k < n; k++) {
+        if (ir_type(b->f, args[k])->set == SET_ALL) continue;
+        if (first == n) first = k;
+        if (ir_type(b->f, args[k])->set != ir_type(b->f, args[first])->set) {
+            build_fail(b, ST_SHAPE, "%s: %s do not meet %s (gather node values to the edges with src(..) or dst(..))",
+                       what, build_describe(b, args[first]), build_describe(b, args[k]));
+            return false;
+        }
+    }
+    *out = first == n ? SET_ALL : ir_type(b->f, args[first])->set;
+    return true;
+}
+
+/* Folds the shape of v into out, aligned right. */
+static bool join_shape(const Type *t, Type *out) {
+    int rank = t->rank > out->rank ? t->rank : out->rank;
+    int64_t dim[MAX_RANK];
+    for (int k = 1; k <= rank; k++) {
+        int64_t a = k <= t->rank ? t->dim[t->rank - k] : 1;
+        int64_t c = k <= out->rank ? out->dim[out->rank - k] : 1;
+        if (a != c && a != 1 && c != 1) return false;
+        dim[rank - k] = a == 1 ? c : a;
+    }
+    *out = type_of(DT_bool, SET_ALL, rank, dim);
+    return true;
+}
+
+static bool meet_places(Builder *b, const char *what, Val *args, uint32_t n) {
+    Set set;
+    Type shape = {0};
+    if (!common_set(b, what, args, n, &set)) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (join_shape(ir_type(b->f, args[k]), &shape)) continue;
+        build_fail(b, ST_SHAPE, "%s: feature shapes do not broadcast: %s, and %s", what,
+                   build_describe(b, args[0]), build_describe(b, args[k]));
+        return false;
+    }
+    for (uint32_t k = 0; k < n; k++)
+        args[k] = ir_bcast(b->f, build_spread(b, args[k], set), shape.dim, shape.rank);
+    return !b->f->status;
+}
+
+static bool all_weak(const Builder *b, const Val *args, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!build_is_weak(b, args[k])) return false;
+    return n > 0;
+}
+
+bool build_meet(Builder *b, const char *what, Val *args, uint32_t n) {
+    Dtype dtype;
+    for (uint32_t k = 0; k < n; k++)
+        if (!args[k]) return false;
+    bool weak = all_weak(b, args, n);
+    if (!common_dtype(b, what, args, n, &dtype)) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        if (!weak) args[k] = build_cast(b, args[k], dtype);
+        else if (ir_type(b->f, args[k])->dtype != dtype) args[k] = mark_weak(b, ir_cast(b->f, args[k], dtype));
+        if (!args[k]) return false;
+    }
+    return meet_places(b, what, args, n);
+}
+
+Val build_at(Builder *b, Val v, Map m) {
+    if (!v) return 0;
+    v = build_strong(b, v);
+    if (v && ir_type(b->f, v)->set == SET_ALL) return build_spread(b, v, b->edges);
+    if (v && ir_type(b->f, v)->set != map_to(b->f, m))
+        return build_fail(b, ST_SHAPE, "%s of %s: it does not live on the relation's %s",
+                          m == b->to_src ? "src" : "dst", build_describe(b, v),
+                          m == b->to_src ? "sources" : "destinations");
+    return v ? ir_gather(b->f, v, m) : 0;
+}
+
+int build_axis(Builder *b, const char *what, Val v, int64_t axis) {
+    const Type *t = ir_type(b->f, v);
+    int rows = t->set != SET_ALL;
+    int64_t k = axis < 0 ? axis + t->rank + rows : axis;
+    if (k < 0 || k >= t->rank + rows) {
+        build_fail(b, ST_SHAPE, "%s: axis %lld is out of range for %s", what, (long long)axis,
+                   build_describe(b, v));
+        return -1;
+    }
+    if (rows && k == 0) {
+        build_fail(b, ST_SHAPE, "%s: axis 0 is the %s axis of %s and stays (feature axes are 1 and up, or negative)",
+                   what, t->set == b->edges ? "edge" : "node", build_describe(b, v));
+        return -1;
+    }
+    return (int)k - rows;
+}
+
+/* ---- elementwise operations ---- */
+
+static Op find_elem(const char *name) {
+    static const struct {
+        const char *name;
+        Op op;
+    } also[] = {{"maximum", OP_max}, {"minimum", OP_min}, {"isnan", OP_isnan}};
+    for (size_t k = 0; k < sizeof also / sizeof *also; k++)
+        if (!strcmp(name, also[k].name)) return also[k].op;
+    for (int op = 1; op < NUM_OPS; op++)
+        if (op_info[op].class == CLASS_elem && !strcmp(name, op_info[op].name)) return (Op)op;
+    return OP_none;
+}
+
+/* Dtypes that the operation is not defined for become the nearest that it is. */
+static Val fit_dtype(Builder *b, Op op, Val v) {
+    Signature sig = (Signature)op_info[op].signature;
+    if (sig == S_flt || sig == S_test) return build_float(b, v);
+    if (sig == S_num && v && ir_type(b->f, v)->dtype == DT_bool) return build_cast(b, v, DT_i64);
+    return v;
+}
+
+static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint32_t n) {
+    Val args[3];
+    bool count_ok = n == (uint32_t)op_info[op].arity || (op_info[op].traits & NARY && n >= 2);
+    if (!count_ok || n > 3)
+        return build_fail(b, ST_INVAL, "%s: %u operands, expected %d", name, n, op_info[op].arity);
+    for (uint32_t k = 0; k < n; k++) args[k] = given[k];
+    bool select = op_info[op].signature == S_sel, weak = all_weak(b, args, n);
+    Val *first = args + select;
+    if (select && args[0] && ir_type(b->f, args[0])->dtype != DT_bool)
+        return build_fail(b, ST_TYPE, "where: the condition is %s, expected bool", build_describe(b, args[0]));
+    if (!build_meet(b, name, first, n - select)) return 0;
+    for (uint32_t k = select; k < n; k++) args[k] = fit_dtype(b, op, args[k]);
+    if (select && !meet_places(b, name, args, n)) return 0;
+    if (op_info[op].signature == S_bit && args[0] && dtype_is_float((Dtype)ir_type(b->f, args[0])->dtype))
+        return build_fail(b, ST_TYPE, "%s: not defined for %s (compare first)", name, build_describe(b, args[0]));
+    Val v = ir_emit(b->f, op, args, n, NULL);
+    return weak && op_info[op].signature != S_cmp ? mark_weak(b, v) : v;
+}
+
+/* ---- by name ---- */
+
+#include "ir/lib.h"
+
+Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args, const int64_t *ints,
+               uint32_t num_ints) {
+    for (uint32_t k = 0; k < num_args; k++)
+        if (!args[k]) return 0;
+    if (b->f->status) return 0;
+    const LibEntry *entry = lib_find(name, num_args);
+    if (entry) return entry->build(b, &(LibCall){entry->name, args, num_args, ints, num_ints});
+    Op op = find_elem(name);
+    if (op) return call_elem(b, op, name, args, num_args);
+    return build_fail(b, ST_NAME, "unknown function '%s' of %u operands", name, num_args);
+}
+
+const char *build_call_name(size_t k) {
+    for (int op = 1; op < NUM_OPS; op++)
+        if (op_info[op].class == CLASS_elem && k-- == 0) return op_info[op].name;
+    return lib_name(k);
+}

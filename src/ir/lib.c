@@ -1,0 +1,611 @@
+/* Library functions: each is a few operations, so derivatives, fusion and code come for free.
+ *
+ * Formulas are the usual definitions; what deserves care is said at each: ties and gradients at
+ * corners follow torch. */
+#include "ir/lib.h"
+
+#include "ir/type.h"
+
+#include <math.h>
+#include <string.h>
+
+static Val call(Builder *b, const char *name, Val x, Val y) {
+    Val args[] = {x, y};
+    return build_call(b, name, args, y ? 2 : 1, NULL, 0);
+}
+
+static Val number(Builder *b, double value) { return build_number(b, value); }
+
+static Val select(Builder *b, Val c, Val x, Val y) {
+    Val args[] = {c, x, y};
+    return build_call(b, "where", args, 3, NULL, 0);
+}
+
+static const Type *type(Builder *b, Val v) { return ir_type(b->f, v); }
+
+/* ---- elementwise ---- */
+
+static Val lib_gt(Builder *b, const LibCall *c) { return call(b, "lt", c->args[1], c->args[0]); }
+
+static Val lib_ge(Builder *b, const LibCall *c) { return call(b, "le", c->args[1], c->args[0]); }
+
+static Val lib_relu(Builder *b, const LibCall *c) {
+    Val x = c->args[0]; /* NaN stays; the gradient at 0 is 0 */
+    return select(b, call(b, "le", x, build_integer(b, 0)), build_integer(b, 0), x);
+}
+
+static Val lib_leaky_relu(Builder *b, const LibCall *c) {
+    Val x = c->args[0], slope = c->num_args > 1 ? c->args[1] : number(b, 0.01);
+    return select(b, call(b, "lt", build_integer(b, 0), x), x, call(b, "mul", x, slope));
+}
+
+/* 1 / (1 + exp(-x)), the argument held where exp is finite: below that 0 to rounding, and no inf / inf
+ * in the derivative. */
+static Val lib_sigmoid(Builder *b, const LibCall *c) {
+    Val x = build_float(b, c->args[0]);
+    if (!x) return 0;
+    double most = type(b, x)->dtype == DT_f32 ? 88 : 709;
+    Val e = call(b, "exp", call(b, "minimum", call(b, "neg", x, 0), number(b, most)), 0);
+    return call(b, "div", number(b, 1), call(b, "add", e, number(b, 1)));
+}
+
+static Val lib_silu(Builder *b, const LibCall *c) {
+    return call(b, "mul", c->args[0], lib_sigmoid(b, c));
+}
+
+/* max(x, 0) + log(1 + exp(-|x|)) */
+static Val lib_softplus(Builder *b, const LibCall *c) {
+    Val x = build_float(b, c->args[0]);
+    Val tail = call(b, "exp", call(b, "neg", call(b, "abs", x, 0), 0), 0);
+    Val log1 = call(b, "log", call(b, "add", tail, number(b, 1)), 0);
+    return call(b, "add", call(b, "maximum", x, number(b, 0)), log1);
+}
+
+/* x where x > 0, else alpha (exp(x) - 1): exp sees the dead branch's argument as 0. */
+static Val lib_elu(Builder *b, const LibCall *c) {
+    Val x = build_float(b, c->args[0]), alpha = c->num_args > 1 ? c->args[1] : number(b, 1);
+    Val alive = call(b, "lt", number(b, 0), x);
+    Val arg = select(b, alive, number(b, 0), x);
+    Val low = call(b, "mul", call(b, "sub", call(b, "exp", arg, 0), number(b, 1)), alpha);
+    return select(b, alive, x, low);
+}
+
+static Val lib_rsqrt(Builder *b, const LibCall *c) {
+    return call(b, "div", number(b, 1), call(b, "sqrt", c->args[0], 0));
+}
+
+static Val lib_square(Builder *b, const LibCall *c) { return call(b, "mul", c->args[0], c->args[0]); }
+
+static Val lib_reciprocal(Builder *b, const LibCall *c) {
+    return call(b, "div", number(b, 1), c->args[0]);
+}
+
+static Val lib_isfinite(Builder *b, const LibCall *c) {
+    Val x = build_float(b, c->args[0]);
+    return call(b, "lt", call(b, "abs", x, 0), number(b, INFINITY));
+}
+
+static Val lib_clamp(Builder *b, const LibCall *c) {
+    Val v = call(b, "maximum", c->args[0], c->args[1]);
+    return c->num_args > 2 ? call(b, "minimum", v, c->args[2]) : v;
+}
+
+static Val power(Builder *b, Val x, int n) {
+    if (n == 1) return x;
+    Val half = power(b, x, n / 2), whole = call(b, "mul", half, half);
+    return n % 2 ? call(b, "mul", whole, x) : whole;
+}
+
+static Val lib_pow(Builder *b, const LibCall *c) {
+    double n;
+    Val x = c->args[0];
+    if (!build_constant(b, c->args[1], &n) || (n != floor(n) && fabs(n) != 0.5) || fabs(n) > 64)
+        return build_fail(b, ST_UNSUPPORTED,
+                          "pow: the exponent must be a whole number up to 64 or +-0.5 for now "
+                          "(write exp(y * log(x)) for another)");
+    if (n == 0) return call(b, "add", call(b, "mul", x, build_integer(b, 0)), build_integer(b, 1));
+    Val y = fabs(n) == 0.5 ? call(b, "sqrt", x, 0) : power(b, x, (int)fabs(n));
+    return n > 0 ? y : call(b, "div", number(b, 1), y);
+}
+
+static Val lib_cast(Builder *b, const LibCall *c) {
+    if (c->num_ints != 1 || c->ints[0] < 0 || c->ints[0] >= NUM_DTYPES)
+        return build_fail(b, ST_TYPE, "cast: no such dtype");
+    return build_cast(b, c->args[0], (Dtype)c->ints[0]);
+}
+
+/* ---- folds over features: ints = keepdims, axes ---- */
+
+typedef struct {
+    Val x; /* strong */
+    uint32_t axes;
+    bool keep;
+    int64_t count; /* elements folded into one */
+} Fold;
+
+static bool fold_args(Builder *b, const LibCall *c, Fold *out) {
+    *out = (Fold){.x = build_strong(b, c->args[0]), .keep = c->num_ints && c->ints[0], .count = 1};
+    if (!out->x) return false;
+    const Type *t = type(b, out->x);
+    if (c->num_ints <= 1) out->axes = (1u << t->rank) - 1;
+    if (c->num_ints <= 1 && t->set != SET_ALL) {
+        build_fail(b, ST_SHAPE,
+                   "%s of %s: name the axes (dim=-1, or all of them): the row axis cannot be reduced",
+                   c->name, build_describe(b, out->x));
+        return false;
+    }
+    for (uint32_t k = 1; k < c->num_ints; k++) {
+        int axis = build_axis(b, c->name, out->x, c->ints[k]);
+        if (axis < 0) return false;
+        out->axes |= 1u << axis;
+    }
+    for (int k = 0; k < t->rank; k++)
+        if (out->axes >> k & 1) out->count *= t->dim[k];
+    return true;
+}
+
+/* v, folded over d->axes, with the folded axes put back as 1s. */
+static Val restore(Builder *b, const Fold *d, Val v) {
+    if (!v) return 0;
+    Type t = *type(b, d->x);
+    for (int k = 0; k < t.rank; k++)
+        if (d->axes >> k & 1) t.dim[k] = 1;
+    return ir_reshape(b->f, v, t.dim, t.rank);
+}
+
+static Val finish(Builder *b, const Fold *d, Val v) { return d->keep ? restore(b, d, v) : v; }
+
+static Val total(Builder *b, const Fold *d, Val x) {
+    if (x && type(b, x)->dtype <= DT_i32) x = ir_cast(b->f, x, DT_i64);
+    return x ? ir_fsum(b->f, x, d->axes) : 0;
+}
+
+static Val largest(Builder *b, const Fold *d, Val x) {
+    if (d->count == 0) return build_fail(b, ST_SHAPE, "max of no elements: %s", build_describe(b, d->x));
+    return x ? ir_fmax(b->f, x, d->axes) : 0;
+}
+
+static Val lib_sum(Builder *b, const LibCall *c) {
+    Fold d;
+    return fold_args(b, c, &d) ? finish(b, &d, total(b, &d, d.x)) : 0;
+}
+
+static Val average(Builder *b, const Fold *d, Val x) {
+    return call(b, "div", build_float(b, total(b, d, x)), number(b, (double)d->count));
+}
+
+static Val lib_mean(Builder *b, const LibCall *c) {
+    Fold d;
+    return fold_args(b, c, &d) ? finish(b, &d, average(b, &d, d.x)) : 0;
+}
+
+static Val lib_var(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!fold_args(b, c, &d)) return 0;
+    Val away = call(b, "sub", d.x, restore(b, &d, average(b, &d, d.x)));
+    return away ? finish(b, &d, average(b, &d, call(b, "mul", away, away))) : 0;
+}
+
+static Val lib_max(Builder *b, const LibCall *c) {
+    Fold d;
+    return fold_args(b, c, &d) ? finish(b, &d, largest(b, &d, d.x)) : 0;
+}
+
+/* Through the order-reversing map that loses nothing: negation, or complement for integers. */
+static Val lib_min(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!fold_args(b, c, &d)) return 0;
+    const char *mirror = dtype_is_float((Dtype)type(b, d.x)->dtype) ? "neg" : "not";
+    return finish(b, &d, call(b, mirror, largest(b, &d, call(b, mirror, d.x, 0)), 0));
+}
+
+static Val truth_count(Builder *b, const Fold *d, bool of) {
+    Val is = call(b, of ? "ne" : "eq", d->x, build_integer(b, 0));
+    return is ? total(b, d, ir_cast(b->f, is, DT_i64)) : 0;
+}
+
+static Val lib_any(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!fold_args(b, c, &d)) return 0;
+    return finish(b, &d, call(b, "lt", build_integer(b, 0), truth_count(b, &d, true)));
+}
+
+static Val lib_all(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!fold_args(b, c, &d)) return 0;
+    return finish(b, &d, call(b, "eq", truth_count(b, &d, false), build_integer(b, 0)));
+}
+
+/* A balanced tree over slices: derivatives are zero-safe to every order. */
+static Val product_of(Builder *b, Val x, int axis, int64_t from, int64_t count) {
+    if (count > 1) {
+        Val left = product_of(b, x, axis, from, count / 2);
+        return call(b, "mul", left, product_of(b, x, axis, from + count / 2, count - count / 2));
+    }
+    int64_t ints[3 * MAX_RANK];
+    const Type *t = type(b, x);
+    for (int k = 0; k < t->rank; k++) {
+        ints[3 * k] = k == axis ? from : 0;
+        ints[3 * k + 1] = k == axis ? 1 : t->dim[k];
+        ints[3 * k + 2] = 1;
+    }
+    return ir_slice(b->f, x, ints);
+}
+
+static Val lib_prod(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!fold_args(b, c, &d)) return 0;
+    Val v = type(b, d.x)->dtype <= DT_i32 ? ir_cast(b->f, d.x, DT_i64) : d.x;
+    Type shape = {0};
+    for (int k = 0; v && k < type(b, d.x)->rank; k++) {
+        int64_t n = type(b, d.x)->dim[k];
+        if (!(d.axes >> k & 1)) shape.dim[shape.rank++] = n;
+        else if (n == 0) return build_fail(b, ST_UNSUPPORTED, "prod of no elements");
+        else v = product_of(b, v, k, 0, n);
+    }
+    return v ? finish(b, &d, ir_reshape(b->f, v, shape.dim, shape.rank)) : 0;
+}
+
+/* The largest, 0 where it is not finite, so that x - it is never inf - inf. */
+static Val shift(Builder *b, const Fold *d, Val x) {
+    Val m = restore(b, d, largest(b, d, x));
+    return select(b, call(b, "lt", call(b, "abs", m, 0), number(b, INFINITY)), m, number(b, 0));
+}
+
+static Val lib_logsumexp(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!fold_args(b, c, &d) || !(d.x = build_float(b, d.x))) return 0;
+    Val m = shift(b, &d, d.x), e = call(b, "exp", call(b, "sub", d.x, m), 0);
+    Val v = call(b, "add", call(b, "log", restore(b, &d, total(b, &d, e)), 0), m);
+    if (!v || d.keep) return v;
+    Type t = *type(b, total(b, &d, e));
+    return ir_reshape(b->f, v, t.dim, t.rank);
+}
+
+static bool softmax_args(Builder *b, const LibCall *c, Fold *d) {
+    int64_t ints[] = {1, c->num_ints ? c->ints[0] : -1};
+    LibCall one = {c->name, c->args, c->num_args, ints, 2};
+    if (!fold_args(b, &one, d)) return false;
+    d->x = build_float(b, d->x);
+    return d->x != 0;
+}
+
+static Val lib_softmax(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!softmax_args(b, c, &d)) return 0;
+    Val e = call(b, "exp", call(b, "sub", d.x, shift(b, &d, d.x)), 0);
+    return call(b, "div", e, restore(b, &d, total(b, &d, e)));
+}
+
+static Val lib_log_softmax(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!softmax_args(b, c, &d)) return 0;
+    Val z = call(b, "sub", d.x, shift(b, &d, d.x));
+    Val sum = restore(b, &d, total(b, &d, call(b, "exp", z, 0)));
+    return call(b, "sub", z, call(b, "log", sum, 0));
+}
+
+/* Euclidean; its gradient at the origin is 0. */
+static Val lib_norm(Builder *b, const LibCall *c) {
+    Fold d;
+    if (!fold_args(b, c, &d) || !(d.x = build_float(b, d.x))) return 0;
+    Val square = total(b, &d, call(b, "mul", d.x, d.x));
+    Val origin = call(b, "eq", square, number(b, 0));
+    Val root = call(b, "sqrt", select(b, origin, number(b, 1), square), 0);
+    return finish(b, &d, select(b, origin, number(b, 0), root));
+}
+
+/* ---- shapes ---- */
+
+/* ints as a feature shape: without the row axis, with at most one -1 filled in. */
+static bool shape_args(Builder *b, const LibCall *c, Val x, bool broadcast, Type *out) {
+    const Type *t = type(b, x);
+    uint32_t rows = t->set != SET_ALL;
+    if (rows && (c->num_ints == 0 || c->ints[0] >= 0)) {
+        build_fail(b, ST_SHAPE, "%s of %s: the first extent is the row axis, write -1 there", c->name,
+                   build_describe(b, x));
+        return false;
+    }
+    if (c->num_ints - rows > MAX_RANK) {
+        build_fail(b, ST_SHAPE, "%s: at most %d feature axes are possible", c->name, MAX_RANK);
+        return false;
+    }
+    *out = type_of(DT_bool, SET_ALL, (int)(c->num_ints - rows), c->ints + rows);
+    int64_t known = 1, hole = -1;
+    for (int k = 0; k < out->rank; k++) {
+        if (out->dim[k] >= 0) known *= out->dim[k];
+        else if (broadcast && k + t->rank >= out->rank) out->dim[k] = t->dim[k + t->rank - out->rank];
+        else if (hole < 0 && !broadcast) hole = k;
+        else known = 0, hole = -2;
+    }
+    int64_t n = type_numel(t);
+    if (hole >= 0 && known > 0 && n % known == 0) out->dim[hole] = n / known;
+    else if (hole != -1 || (!broadcast && known != n)) {
+        build_fail(b, ST_SHAPE, "%s: %s does not have the shape asked for", c->name, build_describe(b, x));
+        return false;
+    }
+    return true;
+}
+
+static Val lib_reshape(Builder *b, const LibCall *c) {
+    Type t;
+    Val x = build_strong(b, c->args[0]);
+    return x && shape_args(b, c, x, false, &t) ? ir_reshape(b->f, x, t.dim, t.rank) : 0;
+}
+
+static Val lib_broadcast_to(Builder *b, const LibCall *c) {
+    Type t;
+    Val x = build_strong(b, c->args[0]);
+    return x && shape_args(b, c, x, true, &t) ? ir_bcast(b->f, x, t.dim, t.rank) : 0;
+}
+
+static Val lib_permute(Builder *b, const LibCall *c) {
+    int64_t axes[MAX_RANK];
+    Val x = build_strong(b, c->args[0]);
+    if (!x) return 0;
+    uint32_t rows = type(b, x)->set != SET_ALL;
+    if (c->num_ints != type(b, x)->rank + rows || (rows && c->ints[0] != 0))
+        return build_fail(b, ST_SHAPE, "permute of %s: name every axis once%s", build_describe(b, x),
+                          rows ? ", the row axis 0 first" : "");
+    for (uint32_t k = rows; k < c->num_ints; k++) {
+        int axis = build_axis(b, c->name, x, c->ints[k]);
+        if (axis < 0) return 0;
+        axes[k - rows] = axis;
+    }
+    return ir_transpose(b->f, x, axes);
+}
+
+static Val lib_transpose(Builder *b, const LibCall *c) {
+    int64_t axes[MAX_RANK];
+    Val x = build_strong(b, c->args[0]);
+    if (!x) return 0;
+    int i = build_axis(b, c->name, x, c->num_ints == 2 ? c->ints[0] : -2);
+    int j = i < 0 ? -1 : build_axis(b, c->name, x, c->num_ints == 2 ? c->ints[1] : -1);
+    if (j < 0) return 0;
+    for (int k = 0; k < type(b, x)->rank; k++) axes[k] = k == i ? j : k == j ? i : k;
+    return ir_transpose(b->f, x, axes);
+}
+
+static Val lib_squeeze(Builder *b, const LibCall *c) {
+    Val x = build_strong(b, c->args[0]);
+    int axis = x ? build_axis(b, c->name, x, c->num_ints ? c->ints[0] : -1) : -1;
+    if (axis < 0) return 0;
+    Type t = *type(b, x);
+    if (t.dim[axis] != 1)
+        return build_fail(b, ST_SHAPE, "squeeze of %s: the axis is not 1", build_describe(b, x));
+    for (int k = axis; k < t.rank; k++) t.dim[k] = k + 1 < t.rank ? t.dim[k + 1] : 0;
+    return ir_reshape(b->f, x, t.dim, t.rank - 1);
+}
+
+static Val add_axis(Builder *b, const char *what, Val x, int64_t axis) {
+    const Type *t = type(b, x);
+    int rows = t->set != SET_ALL;
+    int64_t at = (axis < 0 ? axis + t->rank + 1 + rows : axis) - rows;
+    if (at < 0 || at > t->rank || t->rank == MAX_RANK)
+        return build_fail(b, ST_SHAPE, "%s: axis %lld is out of range for %s", what, (long long)axis,
+                          build_describe(b, x));
+    int64_t dim[MAX_RANK];
+    for (int k = 0; k <= t->rank; k++) dim[k] = k == at ? 1 : t->dim[k < at ? k : k - 1];
+    return ir_reshape(b->f, x, dim, t->rank + 1);
+}
+
+static Val lib_unsqueeze(Builder *b, const LibCall *c) {
+    Val x = build_strong(b, c->args[0]);
+    return x ? add_axis(b, c->name, x, c->num_ints ? c->ints[0] : -1) : 0;
+}
+
+static Val lib_flatten(Builder *b, const LibCall *c) {
+    Val x = build_strong(b, c->args[0]);
+    if (!x) return 0;
+    int axis = type(b, x)->rank == 0 ? 0 : build_axis(b, c->name, x, c->num_ints ? c->ints[0] : 1);
+    if (axis < 0) return 0;
+    Type t = *type(b, x);
+    int64_t n = 1;
+    for (int k = axis; k < t.rank; k++) n *= t.dim[k];
+    t.dim[axis] = n;
+    return ir_reshape(b->f, x, t.dim, axis + 1);
+}
+
+/* Every axis whole but one. */
+static Val slice_axis(Builder *b, Val x, int axis, int64_t start, int64_t count, int64_t step) {
+    int64_t ints[3 * MAX_RANK];
+    for (int k = 0; k < type(b, x)->rank; k++) {
+        ints[3 * k] = k == axis ? start : 0;
+        ints[3 * k + 1] = k == axis ? count : type(b, x)->dim[k];
+        ints[3 * k + 2] = k == axis ? step : 1;
+    }
+    return ir_slice(b->f, x, ints);
+}
+
+static int64_t clamp_position(int64_t p, int64_t low, int64_t high, int64_t extent) {
+    if (p < 0) p += extent;
+    return p < low ? low : p > high ? high : p;
+}
+
+/* Python's slice; a falling one is the rising one with its parts put in reverse. */
+static Val lib_slice(Builder *b, const LibCall *c) {
+    Val x = build_strong(b, c->args[0]);
+    if (!x || c->num_ints != 4) return x ? build_fail(b, ST_INVAL, "slice: axis, start, stop, step") : 0;
+    int axis = build_axis(b, c->name, x, c->ints[0]);
+    if (axis < 0) return 0;
+    int64_t n = type(b, x)->dim[axis], step = c->ints[3];
+    if (step == 0) return build_fail(b, ST_INVAL, "slice: the step is 0");
+    bool down = step < 0;
+    int64_t start = clamp_position(c->ints[1], down ? -1 : 0, down ? n - 1 : n, n);
+    int64_t stop = clamp_position(c->ints[2], down ? -1 : 0, down ? n - 1 : n, n);
+    int64_t span = down ? start - stop : stop - start, stride = down ? -step : step;
+    int64_t count = span > 0 ? (span + stride - 1) / stride : 0;
+    if (!down) return slice_axis(b, x, axis, count ? start : 0, count, count ? stride : 1);
+    if (count == 0) return slice_axis(b, x, axis, 0, 0, 1);
+    Val *parts = ARENA_ARRAY(b->f->arena, Val, count);
+    for (int64_t k = 0; k < count; k++) parts[k] = slice_axis(b, x, axis, start - k * stride, 1, 1);
+    return ir_concat(b->f, parts, (uint32_t)count, axis);
+}
+
+static Val lib_index(Builder *b, const LibCall *c) {
+    Val x = build_strong(b, c->args[0]);
+    if (!x || c->num_ints != 2) return x ? build_fail(b, ST_INVAL, "index: axis, position") : 0;
+    int axis = build_axis(b, c->name, x, c->ints[0]);
+    if (axis < 0) return 0;
+    int64_t n = type(b, x)->dim[axis], at = c->ints[1] < 0 ? c->ints[1] + n : c->ints[1];
+    if (at < 0 || at >= n)
+        return build_fail(b, ST_RANGE, "index %lld is out of range for axis of extent %lld of %s",
+                          (long long)c->ints[1], (long long)n, build_describe(b, x));
+    Val v = slice_axis(b, x, axis, at, 1, 1);
+    Type t = *type(b, x);
+    for (int k = axis; k < t.rank; k++) t.dim[k] = k + 1 < t.rank ? t.dim[k + 1] : 0;
+    return v ? ir_reshape(b->f, v, t.dim, t.rank - 1) : 0;
+}
+
+/* Parts of one dtype on one set: a rank-0 stand-in meets for dtype and place alone. */
+static bool join_parts(Builder *b, const LibCall *c, Val *parts) {
+    Val stand_in[64];
+    if (c->num_args > 64) return build_fail(b, ST_UNSUPPORTED, "%s: more than 64 parts", c->name), false;
+    Set set = SET_ALL;
+    for (uint32_t k = 0; k < c->num_args; k++) {
+        parts[k] = build_strong(b, c->args[k]);
+        if (!parts[k]) return false;
+        Type t = type_scalar((Dtype)type(b, parts[k])->dtype, type(b, parts[k])->set);
+        stand_in[k] = ir_const(b->f, t, 0);
+        if (t.set != SET_ALL) set = t.set;
+    }
+    if (!build_meet(b, c->name, stand_in, c->num_args)) return false;
+    for (uint32_t k = 0; k < c->num_args; k++)
+        parts[k] = build_spread(b, build_cast(b, parts[k], (Dtype)type(b, stand_in[0])->dtype), set);
+    return !b->f->status;
+}
+
+static Val lib_cat(Builder *b, const LibCall *c) {
+    Val parts[64];
+    if (!join_parts(b, c, parts)) return 0;
+    int axis = build_axis(b, c->name, parts[0], c->num_ints ? c->ints[0] : -1);
+    return axis < 0 ? 0 : ir_concat(b->f, parts, c->num_args, axis);
+}
+
+static Val lib_stack(Builder *b, const LibCall *c) {
+    Val parts[64];
+    int64_t axis = c->num_ints ? c->ints[0] : -1;
+    if (!join_parts(b, c, parts)) return 0;
+    for (uint32_t k = 0; k < c->num_args; k++)
+        if (!(parts[k] = add_axis(b, c->name, parts[k], axis))) return 0;
+    int at = build_axis(b, c->name, parts[0], axis);
+    return at < 0 ? 0 : ir_concat(b->f, parts, c->num_args, at);
+}
+
+/* ---- matmul by NumPy's rule over feature shapes ---- */
+
+/* Leading axes of both, joined, then each operand's last two. */
+static bool broadcast_leading(Builder *b, Val *x, Val *y) {
+    Type tx = *type(b, *x), ty = *type(b, *y);
+    Type lx = type_of(DT_f32, SET_ALL, tx.rank - 2, tx.dim), ly = type_of(DT_f32, SET_ALL, ty.rank - 2, ty.dim);
+    int rank = lx.rank > ly.rank ? lx.rank : ly.rank;
+    int64_t dx[MAX_RANK], dy[MAX_RANK];
+    for (int k = 1; k <= rank; k++) {
+        int64_t a = k <= lx.rank ? lx.dim[lx.rank - k] : 1, c = k <= ly.rank ? ly.dim[ly.rank - k] : 1;
+        if (a != c && a != 1 && c != 1) return false;
+        dx[rank - k] = dy[rank - k] = a == 1 ? c : a;
+    }
+    for (int k = 0; k < 2; k++) {
+        dx[rank + k] = tx.dim[tx.rank - 2 + k];
+        dy[rank + k] = ty.dim[ty.rank - 2 + k];
+    }
+    *x = ir_bcast(b->f, *x, dx, rank + 2);
+    *y = ir_bcast(b->f, *y, dy, rank + 2);
+    return true;
+}
+
+/* [.., M, K] x [K, N] is one product of all the rows. */
+static Val matmul_rows(Builder *b, Val x, Val y) {
+    Type t = *type(b, x);
+    int64_t rows = 1;
+    for (int k = 0; k < t.rank - 1; k++) rows *= t.dim[k];
+    int64_t flat[] = {rows, t.dim[t.rank - 1]};
+    Val v = ir_matmul(b->f, ir_reshape(b->f, x, flat, 2), y);
+    t.dim[t.rank - 1] = type(b, y)->dim[1];
+    return v ? ir_reshape(b->f, v, t.dim, t.rank) : 0;
+}
+
+static Val lib_matmul(Builder *b, const LibCall *c) {
+    Val x = build_strong(b, c->args[0]), y = build_strong(b, c->args[1]), pair[2];
+    if (!x || !y) return 0;
+    if (!type(b, x)->rank || !type(b, y)->rank)
+        return build_fail(b, ST_SHAPE, "matmul needs a feature axis on both sides: %s, and %s",
+                          build_describe(b, x), build_describe(b, y));
+    LibCall both = {c->name, (Val[]){build_float(b, x), build_float(b, y)}, 2, NULL, 0};
+    if (!join_parts(b, &both, pair)) return 0;
+    x = pair[0], y = pair[1];
+    Type tx = *type(b, x), ty = *type(b, y);
+    int64_t inner = ty.rank == 1 ? ty.dim[0] : ty.dim[ty.rank - 2];
+    if (tx.dim[tx.rank - 1] != inner)
+        return build_fail(b, ST_SHAPE, "matmul: inner extents differ: %s, and %s", build_describe(b, x),
+                          build_describe(b, y));
+    if (tx.rank == 1) x = ir_reshape(b->f, x, (int64_t[]){1, inner}, 2);
+    if (ty.rank == 1) y = ir_reshape(b->f, y, (int64_t[]){inner, 1}, 2);
+    Val v;
+    if (type(b, y)->rank == 2) v = type(b, x)->rank == 2 ? ir_matmul(b->f, x, y) : matmul_rows(b, x, y);
+    else if (broadcast_leading(b, &x, &y)) v = ir_matmul(b->f, x, y);
+    else return build_fail(b, ST_SHAPE, "matmul: leading axes do not broadcast: %s, and %s",
+                           build_describe(b, x), build_describe(b, y));
+    if (!v) return 0;
+    Type t = *type(b, v), out = t;
+    out.rank = 0;
+    for (int k = 0; k < t.rank; k++) {
+        bool dropped = (tx.rank == 1 && k == t.rank - 2) || (ty.rank == 1 && k == t.rank - 1);
+        if (!dropped) out.dim[out.rank++] = t.dim[k];
+    }
+    return ir_reshape(b->f, v, out.dim, out.rank);
+}
+
+/* ---- the table ---- */
+
+static const LibEntry table[] = {
+    {"gt", lib_gt, 2, 2},
+    {"ge", lib_ge, 2, 2},
+    {"relu", lib_relu, 1, 1},
+    {"leaky_relu", lib_leaky_relu, 1, 2},
+    {"sigmoid", lib_sigmoid, 1, 1},
+    {"silu", lib_silu, 1, 1},
+    {"softplus", lib_softplus, 1, 1},
+    {"elu", lib_elu, 1, 2},
+    {"rsqrt", lib_rsqrt, 1, 1},
+    {"square", lib_square, 1, 1},
+    {"reciprocal", lib_reciprocal, 1, 1},
+    {"isfinite", lib_isfinite, 1, 1},
+    {"clamp", lib_clamp, 2, 3},
+    {"pow", lib_pow, 2, 2},
+    {"cast", lib_cast, 1, 1},
+    {"sum", lib_sum, 1, 1},
+    {"mean", lib_mean, 1, 1},
+    {"var", lib_var, 1, 1},
+    {"prod", lib_prod, 1, 1},
+    {"max", lib_max, 1, 1},
+    {"min", lib_min, 1, 1},
+    {"any", lib_any, 1, 1},
+    {"all", lib_all, 1, 1},
+    {"logsumexp", lib_logsumexp, 1, 1},
+    {"softmax", lib_softmax, 1, 1},
+    {"log_softmax", lib_log_softmax, 1, 1},
+    {"norm", lib_norm, 1, 1},
+    {"reshape", lib_reshape, 1, 1},
+    {"broadcast_to", lib_broadcast_to, 1, 1},
+    {"permute", lib_permute, 1, 1},
+    {"transpose", lib_transpose, 1, 1},
+    {"squeeze", lib_squeeze, 1, 1},
+    {"unsqueeze", lib_unsqueeze, 1, 1},
+    {"flatten", lib_flatten, 1, 1},
+    {"slice", lib_slice, 1, 1},
+    {"index", lib_index, 1, 1},
+    {"cat", lib_cat, 1, 64},
+    {"stack", lib_stack, 1, 64},
+    {"matmul", lib_matmul, 2, 2},
+};
+enum { TABLE_SIZE = sizeof table / sizeof *table };
+
+const LibEntry *lib_find(const char *name, uint32_t num_args) {
+    for (size_t k = 0; k < TABLE_SIZE; k++)
+        if (!strcmp(table[k].name, name) && num_args >= table[k].min_args && num_args <= table[k].max_args)
+            return &table[k];
+    return NULL;
+}
+
+const char *lib_name(size_t k) { return k < TABLE_SIZE ? table[k].name : NULL; }

@@ -1,0 +1,24 @@
+/* The library: functions over the operations, found by name (lib.c). */
+#ifndef TIGA_IR_LIB_H
+#define TIGA_IR_LIB_H
+
+#include "ir/build.h"
+
+typedef struct {
+    const char *name;
+    const Val *args; /* none is 0 */
+    uint32_t num_args;
+    const int64_t *ints;
+    uint32_t num_ints;
+} LibCall;
+
+typedef struct {
+    const char *name;
+    Val (*build)(Builder *b, const LibCall *c);
+    uint8_t min_args, max_args;
+} LibEntry;
+
+const LibEntry *lib_find(const char *name, uint32_t num_args); /* NULL: none of that name and count */
+const char *lib_name(size_t k);                                /* NULL past the end */
+
+#endif
