@@ -1,0 +1,235 @@
+/* Proven forms as operations of the program. */
+#include "algebra/reducer.h"
+
+#include "ir/type.h"
+
+#include <math.h>
+#include <stdio.h>
+
+typedef struct {
+    Builder *b;
+    const Reducer *r;
+    Map map; /* messages -> rows */
+    Val lifted[REDUCER_MAX_STATE];
+    Val state[REDUCER_MAX_STATE]; /* at the rows */
+    Val empty;                    /* bool at the rows: no message counted */
+} Lower;
+
+static const Type *type(Lower *w, Val v) { return ir_type(w->b->f, v); }
+
+static Val call1(Lower *w, const char *name, Val x) { return build_call(w->b, name, &x, 1, NULL, 0); }
+
+static Val call2(Lower *w, const char *name, Val x, Val y) {
+    return build_call(w->b, name, (Val[]){x, y}, 2, NULL, 0);
+}
+
+static Val select(Lower *w, Val c, Val x, Val y) {
+    return build_call(w->b, "where", (Val[]){c, x, y}, 3, NULL, 0);
+}
+
+/* A component at the messages: parameters and numbers are the same for every message. */
+static Val at_messages(Lower *w, Val v) {
+    return build_spread(w->b, build_strong(w->b, v), map_from(w->b->f, w->map));
+}
+
+static Val row_is_empty(Lower *w) {
+    Val degree = ir_degree(w->b->f, w->map);
+    return ir_eq(w->b->f, degree, ir_const_like(w->b->f, degree, 0));
+}
+
+/* The sum of what is the same number for every message is that number times their count. */
+static bool add_component(Lower *w, uint32_t k) {
+    double value;
+    if (build_constant(w->b, w->lifted[k], &value)) {
+        Val degree = ir_degree(w->b->f, w->map);
+        w->state[k] = value == 1 ? degree : call2(w, "mul", degree, w->lifted[k]);
+    } else {
+        w->state[k] = ir_reduce(w->b->f, at_messages(w, w->lifted[k]), w->map);
+    }
+    return w->state[k] != 0;
+}
+
+static bool lower_additive(Lower *w) {
+    for (uint32_t k = 0; k < w->r->num_state; k++)
+        if (!add_component(w, k)) return false;
+    w->empty = row_is_empty(w);
+    return true;
+}
+
+/* min is max through the order-reversing map that loses nothing. */
+static bool lower_extremum(Lower *w) {
+    Val m = at_messages(w, w->lifted[0]);
+    if (!m) return false;
+    const char *mirror = dtype_is_float((Dtype)type(w, m)->dtype) ? "neg" : "not";
+    bool min = w->r->form == FORM_min;
+    Val v = ir_part(w->b->f, ir_rmax(w->b->f, min ? call1(w, mirror, m) : m, w->map), 0);
+    w->state[0] = min ? call1(w, mirror, v) : v;
+    w->empty = row_is_empty(w);
+    return w->state[0] != 0;
+}
+
+/* Score and value of one rank, the value broadcast to both. */
+static bool meet_ranks(Lower *w, Val *score, Val *value) {
+    Val met[] = {*score, *value};
+    if (!build_meet(w->b, "the reducer's score and value", met, 2)) return false;
+    const Type *t = type(w, met[0]);
+    int64_t dim[MAX_RANK];
+    Val s = build_cast(w->b, *score, (Dtype)t->dtype);
+    const Type *own = type(w, s);
+    for (int k = 0; k < t->rank; k++) dim[k] = k < t->rank - own->rank ? 1 : own->dim[k - (t->rank - own->rank)];
+    *score = ir_reshape(w->b->f, s, dim, t->rank);
+    *value = met[1];
+    return *score != 0;
+}
+
+/* sum p v and logsumexp for component k, p = softmax of the score. */
+static bool weigh(Lower *w, uint32_t k, Val *mean, Val *logsum) {
+    Val score = build_float(w->b, at_messages(w, w->lifted[0]));
+    Val value = build_float(w->b, at_messages(w, w->lifted[k]));
+    if (!score || !value || !meet_ranks(w, &score, &value)) return false;
+    Val v = ir_softmax(w->b->f, score, value, w->map);
+    *mean = ir_part(w->b->f, v, 0);
+    *logsum = ir_part(w->b->f, v, 1);
+    return *mean && *logsum;
+}
+
+/* finalize is s_j / s_i with lift_i = 1: the softmax-weighted mean itself. j, or 0 where it is not. */
+static uint32_t plain_mean(const Reducer *r) {
+    const Fn *f = r->finalize;
+    const Node *n = ir_node(f, f->results.data[0].val);
+    if (n->op != OP_div) return 0;
+    char names[2][16];
+    for (uint32_t i = 1; i < r->num_state; i++)
+        for (uint32_t j = 1; j < r->num_state; j++) {
+            snprintf(names[0], 16, "s%u", j);
+            snprintf(names[1], 16, "s%u", i);
+            Val one = r->lift->results.data[i].val;
+            bool fits = n->args[0] == ir_find_input(f, names[0]) && n->args[1] == ir_find_input(f, names[1]);
+            if (fits && ir_is_const(r->lift, one, 1)) return j;
+        }
+    return 0;
+}
+
+static Val is_dead(Lower *w, Val logsum) {
+    return ir_eq(w->b->f, logsum, ir_const_like(w->b->f, logsum, -INFINITY));
+}
+
+/* The state itself: maximum M and sums a_k = mean_k exp(L - M); an empty row has the identity's. */
+static bool lower_weighted_state(Lower *w) {
+    Val score = build_float(w->b, at_messages(w, w->lifted[0]));
+    Val top = score ? ir_part(w->b->f, ir_rmax(w->b->f, score, w->map), 0) : 0;
+    w->state[0] = top;
+    for (uint32_t k = 1; k < w->r->num_state; k++) {
+        Val mean, logsum;
+        if (!weigh(w, k, &mean, &logsum)) return false;
+        Val dead = is_dead(w, logsum), zero = build_number(w->b, 0);
+        Val away = call2(w, "sub", select(w, dead, zero, logsum), select(w, dead, zero, top));
+        Val sum = call2(w, "mul", select(w, dead, zero, mean), call1(w, "exp", away));
+        w->state[k] = select(w, dead, zero, sum);
+        w->empty = dead;
+    }
+    return w->empty != 0;
+}
+
+static Val finish(Lower *w, Val v) {
+    if (!v || !w->r->has_empty) return v;
+    return select(w, w->empty, build_number(w->b, w->r->empty), v);
+}
+
+/* Where the row is empty finalize sees 1s: its value is not used, and its derivative stays finite. */
+static Val finalize(Lower *w) {
+    Val v;
+    if (w->r->has_empty && ir_op(w->r->finalize, w->r->finalize->results.data[0].val) != OP_input)
+        for (uint32_t k = 0; k < w->r->num_state; k++)
+            w->state[k] = select(w, w->empty, build_number(w->b, 1), w->state[k]);
+    if (!region_inline(w->b, w->r->finalize, w->state, 0, &v)) return 0;
+    return finish(w, build_strong(w->b, v));
+}
+
+static Val lower_weighted(Lower *w) {
+    uint32_t j = plain_mean(w->r);
+    Val mean, logsum;
+    if (!j) return lower_weighted_state(w) ? finalize(w) : 0;
+    if (!weigh(w, j, &mean, &logsum)) return 0;
+    w->empty = is_dead(w, logsum);
+    return finish(w, mean);
+}
+
+/* Messages on edges reduce to destinations, node values to `all`. */
+static bool choose_map(Lower *w, const Val *messages, uint32_t n) {
+    Set set = SET_ALL;
+    for (uint32_t k = 0; k < n; k++)
+        if (type(w, messages[k])->set != SET_ALL) set = type(w, messages[k])->set;
+    w->map = set == SET_ALL || set == w->b->edges ? w->b->to_dst : map_all(set);
+    for (uint32_t k = 0; k < n; k++) {
+        Set own = type(w, messages[k])->set;
+        if (own == SET_ALL || own == map_from(w->b->f, w->map)) continue;
+        build_fail(w->b, ST_SHAPE, "reducer '%s': messages live on different sets", w->r->name);
+        return false;
+    }
+    return true;
+}
+
+Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t num_messages) {
+    Lower w = {.b = b, .r = r};
+    if (b->f->status) return 0;
+    if (num_messages != r->num_messages)
+        return build_fail(b, ST_TYPE, "reducer '%s' takes %u messages, got %u", r->name, r->num_messages,
+                          num_messages);
+    if (r->form == FORM_general || r->form == FORM_product)
+        return build_fail(b, ST_UNSUPPORTED,
+                          "reducer '%s': its algebra (%s) has no lowering yet; sums, max, min and "
+                          "softmax-weighted sums have",
+                          r->name, form_name(r->form));
+    if (!choose_map(&w, messages, num_messages)) return 0;
+    if (!region_inline(b, r->lift, messages, 0, w.lifted)) return 0;
+    if (r->form == FORM_weighted) return lower_weighted(&w);
+    bool done = r->form == FORM_additive ? lower_additive(&w) : lower_extremum(&w);
+    return done ? finalize(&w) : 0;
+}
+
+/* ---- the functions at given dtypes ---- */
+
+static Fn *typed_region(const Fn *region, const Val *args, Builder *b, uint32_t num_left, const Type *state) {
+    Val out[REDUCER_MAX_STATE];
+    if (!region_inline(b, region, args, num_left, out)) return b->f;
+    for (uint32_t k = 0; k < region->results.len; k++) {
+        Val v = build_strong(b, out[k]);
+        if (state) v = build_cast(b, v, (Dtype)state[k].dtype);
+        ir_add_result(b->f, region->results.data[k].name, v);
+    }
+    return b->f;
+}
+
+static void inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *out) {
+    char name[16];
+    for (uint32_t k = 0; k < n; k++) {
+        snprintf(name, sizeof name, "%c%u", letter, k);
+        out[k] = build_input(b, name, (Dtype)types[k].dtype, 0, NULL);
+    }
+}
+
+Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out) {
+    Type message[REDUCER_MAX_MESSAGES], state[REDUCER_MAX_STATE];
+    Val args[2 * REDUCER_MAX_STATE];
+    if (num_dtypes != r->num_messages)
+        return err_set(ST_TYPE, "reducer '%s' takes %u messages, got %u dtypes", r->name, r->num_messages, num_dtypes);
+    Builder *b[4];
+    static const char *const names[] = {"identity", "lift", "combine", "finalize"};
+    for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);
+    for (uint32_t k = 0; k < num_dtypes; k++) message[k] = type_scalar(dtypes[k], SET_ALL);
+    inputs(b[1], 'm', message, num_dtypes, args);
+    out->lift = typed_region(r->lift, args, b[1], 0, NULL);
+    for (uint32_t k = 0; k < r->num_state && k < out->lift->results.len; k++)
+        state[k] = *ir_type(out->lift, out->lift->results.data[k].val);
+    out->identity = typed_region(r->identity, args, b[0], 0, state);
+    inputs(b[2], 'l', state, r->num_state, args);
+    inputs(b[2], 'r', state, r->num_state, args + r->num_state);
+    out->combine = typed_region(r->combine, args, b[2], r->num_state, state);
+    inputs(b[3], 's', state, r->num_state, args);
+    out->finalize = typed_region(r->finalize, args, b[3], 0, NULL);
+    Status st = ST_OK;
+    for (int k = 0; k < 4 && !st; k++) st = b[k]->f->status;
+    for (int k = 0; k < 4 && st; k++) ir_free(b[k]->f);
+    return st;
+}

@@ -1,0 +1,208 @@
+/* Making reducers: the built-ins, written as anybody's four functions, and captured ones. */
+#include "algebra/reducer.h"
+
+#include "ir/type.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *form_name(Form form) {
+    static const char *const names[] = {"general",       "componentwise-additive", "product",
+                                        "selection-max", "selection-min",          "stable-weighted"};
+    return names[form];
+}
+
+double reducer_identity(const Reducer *r, uint32_t k) {
+    Val v = r->identity->results.data[k].val;
+    const Node *n = ir_node(r->identity, v);
+    if (n->op != OP_constant) return NAN;
+    float single;
+    double value;
+    memcpy(&single, &n->attr.bits, sizeof single);
+    memcpy(&value, &n->attr.bits, sizeof value);
+    Dtype d = (Dtype)n->types[0].dtype;
+    if (d == DT_f64) return value;
+    if (d == DT_f32) return (double)single;
+    return d == DT_i32 ? (double)(int32_t)n->attr.bits : (double)(int64_t)n->attr.bits;
+}
+
+/* ---- capture ---- */
+
+typedef struct {
+    const char *what;
+    const Fn *f;
+    const char *letters; /* of its inputs */
+    uint32_t most;       /* inputs of a letter */
+} Region;
+
+static Status check_input(const char *reducer, const Region *g, const char *name) {
+    char *end;
+    unsigned long k = name[0] ? strtoul(name + 1, &end, 10) : 0;
+    if (name[0] && strchr(g->letters, name[0]) && name[1] && !*end && k < g->most) return ST_OK;
+    return err_set(ST_NAME, "reducer '%s': %s has no input '%s'", reducer, g->what, name);
+}
+
+static Status check_region(const char *reducer, const Region *g) {
+    for (Val v = 1; v < ir_count(g->f); v++) {
+        const Node *n = ir_node(g->f, v);
+        Status st = n->op == OP_input ? check_input(reducer, g, n->attr.name) : ST_OK;
+        bool fine = n->op == OP_input || n->op == OP_constant || n->op == OP_cast ||
+                    op_info[n->op].class == CLASS_elem;
+        if (!fine || n->types[0].rank)
+            st = err_set(ST_UNSUPPORTED, "reducer '%s': %s may use elementwise operations on scalars only, not %s",
+                         reducer, g->what, op_info[n->op].name);
+        if (st) return st;
+    }
+    return ST_OK;
+}
+
+static uint32_t count_messages(const Fn *lift) {
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < lift->inputs.len; k++) {
+        uint32_t number = (uint32_t)strtoul(lift->inputs.data[k].name + 1, NULL, 10) + 1;
+        if (number > n) n = number;
+    }
+    return n;
+}
+
+static Status check_regions(const Reducer *r) {
+    uint32_t state = r->num_state;
+    const Region regions[] = {{"identity", r->identity, "", 0},
+                              {"lift", r->lift, "m", REDUCER_MAX_MESSAGES},
+                              {"combine", r->combine, "lr", state},
+                              {"finalize", r->finalize, "s", state}};
+    if (state == 0 || state > REDUCER_MAX_STATE)
+        return err_set(ST_UNSUPPORTED, "reducer '%s': lift gives %u state components, 1 to %d are possible",
+                       r->name, state, REDUCER_MAX_STATE);
+    for (int k = 0; k < 4; k++) {
+        uint32_t expected = k == 3 ? 1 : state, have = regions[k].f->results.len;
+        if (have != expected)
+            return err_set(ST_INVAL, "reducer '%s': %s gives %u components, expected %u (what lift gives)",
+                           r->name, regions[k].what, have, expected);
+        Status st = check_region(r->name, &regions[k]);
+        if (st) return st;
+    }
+    return ST_OK;
+}
+
+static const Fn *copy_region(Arena *a, const Fn *from) {
+    Fn *f = ir_new(a, from->name);
+    Val *memo = ARENA_ARRAY(a, Val, ir_count(from));
+    for (uint32_t k = 0; k < from->inputs.len; k++) ir_copy(f, from, from->inputs.data[k].val, memo);
+    for (uint32_t k = 0; k < from->results.len; k++)
+        ir_add_result(f, from->results.data[k].name, ir_copy(f, from, from->results.data[k].val, memo));
+    return f;
+}
+
+Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
+                   const Fn *combine, const Fn *finalize, Reducer **out) {
+    const Fn *const regions[] = {identity, lift, combine, finalize};
+    for (int k = 0; k < 4; k++)
+        if (regions[k]->status) return regions[k]->status;
+    Reducer *r = ARENA_NEW(takes, Reducer);
+    *r = (Reducer){.arena = takes, .name = arena_str(takes, name), .flags = flags};
+    r->identity = copy_region(takes, identity);
+    r->lift = copy_region(takes, lift);
+    r->combine = copy_region(takes, combine);
+    r->finalize = copy_region(takes, finalize);
+    r->num_state = r->lift->results.len;
+    Status st = check_regions(r);
+    if (st) return st;
+    r->num_messages = count_messages(r->lift);
+    if (r->num_messages == 0) r->num_messages = 1; /* a count looks at no message */
+    r->form = proof_find(takes, r);
+    *out = r;
+    return ST_OK;
+}
+
+/* ---- built-ins ---- */
+
+static Val component(Builder *b, char letter, int k) {
+    char name[8];
+    snprintf(name, sizeof name, "%c%d", letter, k);
+    return build_input(b, name, DT_f32, 0, NULL);
+}
+
+static Val call2(Builder *b, const char *name, Val x, Val y) {
+    return build_call(b, name, (Val[]){x, y}, 2, NULL, 0);
+}
+
+static void result(Builder *b, int k, Val v) {
+    char name[8];
+    snprintf(name, sizeof name, "%d", k);
+    ir_add_result(b->f, name, build_strong(b, v));
+}
+
+typedef struct {
+    Builder *identity, *lift, *combine, *finalize;
+} Draft;
+
+static Draft draft_new(Arena *a) {
+    return (Draft){build_new(a, "identity", true), build_new(a, "lift", true),
+                   build_new(a, "combine", true), build_new(a, "finalize", true)};
+}
+
+/* One component, folded by an operation that is itself the combine. */
+static void draft_fold(Draft *d, const char *operation, double identity) {
+    result(d->identity, 0, build_number(d->identity, identity));
+    result(d->lift, 0, component(d->lift, 'm', 0));
+    Val l = component(d->combine, 'l', 0), r = component(d->combine, 'r', 0);
+    result(d->combine, 0, call2(d->combine, operation, l, r));
+    result(d->finalize, 0, component(d->finalize, 's', 0));
+}
+
+static void draft_mean(Draft *d) {
+    for (int k = 0; k < 2; k++) {
+        result(d->identity, k, build_number(d->identity, 0));
+        Val l = component(d->combine, 'l', k), r = component(d->combine, 'r', k);
+        result(d->combine, k, call2(d->combine, "add", l, r));
+    }
+    result(d->lift, 0, component(d->lift, 'm', 0));
+    result(d->lift, 1, build_number(d->lift, 1));
+    result(d->finalize, 0, call2(d->finalize, "div", component(d->finalize, 's', 0),
+                                 component(d->finalize, 's', 1)));
+}
+
+/* exp(score - m) of one side's score. */
+static Val scale(Builder *b, char side, Val m) {
+    return build_call(b, "exp", (Val[]){call2(b, "sub", component(b, side, 0), m)}, 1, NULL, 0);
+}
+
+/* State (m, l, a): running maximum, normalizer, weighted sum (Milakov and Gimelshein 2018). */
+static void draft_softmax(Draft *d) {
+    Builder *c = d->combine;
+    result(d->identity, 0, build_number(d->identity, -INFINITY));
+    result(d->identity, 1, build_number(d->identity, 0));
+    result(d->identity, 2, build_number(d->identity, 0));
+    result(d->lift, 0, component(d->lift, 'm', 0));
+    result(d->lift, 1, build_number(d->lift, 1));
+    result(d->lift, 2, component(d->lift, 'm', 1));
+    Val m = call2(c, "maximum", component(c, 'l', 0), component(c, 'r', 0));
+    result(c, 0, m);
+    for (int k = 1; k <= 2; k++) {
+        Val left = call2(c, "mul", component(c, 'l', k), scale(c, 'l', m));
+        Val right = call2(c, "mul", component(c, 'r', k), scale(c, 'r', m));
+        result(c, k, call2(c, "add", left, right));
+    }
+    result(d->finalize, 0, call2(d->finalize, "div", component(d->finalize, 's', 2),
+                                 component(d->finalize, 's', 1)));
+}
+
+Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out) {
+    Draft d = draft_new(takes);
+    if (!strcmp(name, "sum")) draft_fold(&d, "add", 0);
+    else if (!strcmp(name, "max")) draft_fold(&d, "maximum", -INFINITY);
+    else if (!strcmp(name, "min")) draft_fold(&d, "minimum", INFINITY);
+    else if (!strcmp(name, "mean")) draft_mean(&d);
+    else if (!strcmp(name, "online_softmax")) draft_softmax(&d);
+    else return err_set(ST_NAME, "unknown reducer '%s' (sum, mean, max, min, online_softmax exist)", name);
+    Status st = reducer_new(takes, name, REDUCER_associative | REDUCER_commutative, d.identity->f,
+                            d.lift->f, d.combine->f, d.finalize->f, out);
+    if (st) return st;
+    TIGA_ASSERT((*out)->form != FORM_general);
+    (*out)->has_empty = has_empty;
+    (*out)->empty = empty;
+    return ST_OK;
+}

@@ -1,0 +1,62 @@
+/* Reducers as captured algebra: four small functions, a proof of their form, and what the form becomes
+ * in a program.
+ *
+ * The meaning of a reducer is a fold over a row: state = identity; state = combine(state, lift(m)) for
+ * each message m; finalize(state). The four are functions on scalars (rank 0, on `all`) with inputs
+ * m0.. (lift), l0.. r0.. (combine), s0.. (finalize) and a result a state component. They are templates:
+ * inlined, they take the dtypes and shapes of what they meet. Built-ins take the same road. */
+#ifndef TIGA_ALGEBRA_REDUCER_H
+#define TIGA_ALGEBRA_REDUCER_H
+
+#include "ir/build.h"
+
+/* What is proven of combine and identity. The form, once proven, defines the meaning. */
+typedef enum {
+    FORM_general,  /* nothing: a strict left fold */
+    FORM_additive, /* every component is a sum from 0 */
+    FORM_product,  /* one component, a product from 1 */
+    FORM_max,      /* one component, the larger of two from -inf */
+    FORM_min,
+    FORM_weighted /* (max, sums scaled to it): online softmax */
+} Form;
+const char *form_name(Form form);
+
+enum { REDUCER_MAX_STATE = 16, REDUCER_MAX_MESSAGES = 16 };
+enum { REDUCER_associative = 1, REDUCER_commutative = 2, REDUCER_deterministic = 4 };
+
+typedef struct {
+    Arena *arena;
+    const char *name;
+    int flags;
+    uint32_t num_messages, num_state;
+    const Fn *identity, *lift, *combine, *finalize;
+    Form form;
+    bool has_empty; /* the value of rows without messages is given */
+    double empty;
+} Reducer;
+
+/* "sum" "mean" "max" "min" "online_softmax"; unknown names give ST_NAME. */
+Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out);
+/* Copies the functions, checks that they fit each other and are elementwise, proves the form. */
+Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
+                   const Fn *combine, const Fn *finalize, Reducer **out);
+
+/* proof.c: by structure, never by name. identity's constants must be neutral. */
+Form proof_find(Arena *scratch, const Reducer *r);
+/* The constant that component k of identity is; NaN where it is none. */
+double reducer_identity(const Reducer *r, uint32_t k);
+
+/* lower.c: the reduction of messages on edges to destinations, or of node values to `all`, written into
+ * the program: lift on the edges, one operation a proven form, finalize on the nodes. */
+Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t num_messages);
+/* The functions for messages of these dtypes, each in an arena of its own. */
+typedef struct {
+    Fn *identity, *lift, *combine, *finalize;
+} Regions;
+Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out);
+
+/* region.c: replays a region's operations in b. args by input number: m0 or l0 or s0 is args[0], r0 is
+ * args[num_left]. out takes the results. False on a fault, recorded in b. */
+bool region_inline(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Val *out);
+
+#endif

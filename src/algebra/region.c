@@ -1,0 +1,45 @@
+/* Regions: checked when captured, replayed where used. */
+#include "algebra/reducer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static Val replay_constant(Builder *b, const Node *n) {
+    Dtype d = (Dtype)n->types[0].dtype;
+    if (d == DT_bool) return build_truth(b, n->attr.bits != 0);
+    if (!dtype_is_float(d))
+        return build_integer(b, d == DT_i64 ? (int64_t)n->attr.bits : (int32_t)n->attr.bits);
+    float single;
+    double value;
+    memcpy(&single, &n->attr.bits, sizeof single);
+    memcpy(&value, &n->attr.bits, sizeof value);
+    return build_number(b, d == DT_f32 ? (double)single : value);
+}
+
+static Val replay_input(const char *name, const Val *args, uint32_t num_left) {
+    uint32_t k = (uint32_t)strtoul(name + 1, NULL, 10);
+    return args[name[0] == 'r' ? num_left + k : k];
+}
+
+static Val replay(Builder *b, const Node *n, const Val *memo) {
+    Val args[4];
+    TIGA_ASSERT(n->num_args <= 4);
+    for (uint32_t k = 0; k < n->num_args; k++) args[k] = memo[n->args[k]];
+    if (n->op == OP_cast) return build_cast(b, args[0], (Dtype)n->types[0].dtype);
+    return build_call(b, op_info[n->op].name, args, n->num_args, NULL, 0);
+}
+
+bool region_inline(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Val *out) {
+    Val *memo = ARENA_ARRAY(b->f->arena, Val, ir_count(region));
+    uint8_t *live = ir_live(b->f->arena, region);
+    for (Val v = 1; v < ir_count(region); v++) {
+        const Node *n = ir_node(region, v);
+        if (!live[v]) continue;
+        if (n->op == OP_input) memo[v] = replay_input(n->attr.name, args, num_left);
+        else if (n->op == OP_constant) memo[v] = replay_constant(b, n);
+        else memo[v] = replay(b, n, memo);
+        if (!memo[v]) return false;
+    }
+    for (uint32_t k = 0; k < region->results.len; k++) out[k] = memo[region->results.data[k].val];
+    return true;
+}
