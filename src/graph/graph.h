@@ -21,21 +21,27 @@ typedef struct {
     bool wide;           /* int64 */
 } IndexArray;
 
-/* A piece of work of about CHUNK_EDGES edges: whole rows [row, row_end), or edges [edge, edge_end)
- * of the one row `row` where a row is longer than that (row_end is row + 1 then). Depends on the
- * graph alone. */
+/* A piece of work of at most CHUNK_EDGES edges and CHUNK_ROWS rows: whole rows [row, row_end), or a
+ * part of the one row `row` where a row is longer than that (row_end is row + 1 then). [edge,
+ * edge_end) are its positions either way. Depends on the graph alone. */
 typedef struct {
     int64_t row, row_end, edge, edge_end;
     bool part; /* a part of a split row; parts of a row are neighbours in the list */
 } Chunk;
 enum { CHUNK_EDGES = 16384, CHUNK_ROWS = 16384 };
 
+/* The same for a set that has no edges: piece k of [0, num_rows) as a chunk of no edges. No memory,
+ * cannot fail. */
+int64_t chunk_count_rows(int64_t num_rows);
+Chunk chunk_of_rows(int64_t num_rows, int64_t k);
+
 /* Edges grouped by one end. Position p in [row_ptr[i], row_ptr[i + 1]) of row i is edge
  * edge[p] (p itself where edge is NULL) and its other end is col[p]. */
 typedef struct {
     int64_t num_rows, num_cols, num_edges;
     const int64_t *row_ptr; /* num_rows + 1 entries */
-    const void *col, *edge; /* num_edges entries, int64 where wide, else int32; edge NULL: identity */
+    const void *col,
+        *edge; /* num_edges entries, int64 where wide, else int32; edge NULL: identity */
     bool wide;
     int64_t max_degree;
     const Chunk *chunks;
@@ -45,7 +51,8 @@ typedef struct {
 
 /* num_src < 0: the largest index + 1. Arguments are named in messages as in tiga.h: row_ptr,
  * col_idx, src, dst, edge_index. On failure *out is untouched. full: also reports duplicates, self
- * loops, unsorted rows in graph_findings. O(N + E), parallel. */
+ * loops, unsorted rows in graph_findings. O(N + E), parallel. Any of these, and what is built on
+ * first use, may end in ST_NOMEM, or in ST_INTR where the thread's poll says so. */
 Status graph_from_csr(const IndexArray *row_ptr, const IndexArray *col_idx, int64_t num_src,
                       bool full, Graph **out);
 Status graph_from_coo(const IndexArray *src, const IndexArray *dst, int64_t num_src,
@@ -59,16 +66,29 @@ void graph_unref(Graph *g); /* NULL is fine */
 int64_t graph_num_src(const Graph *g);
 int64_t graph_num_dst(const Graph *g);
 int64_t graph_num_edges(const Graph *g);
-bool graph_is_homogeneous(const Graph *g); /* num_src == num_dst */
+bool graph_is_homogeneous(const Graph *g);  /* num_src == num_dst */
 const char *graph_findings(const Graph *g); /* "" where nothing was asked or found */
 
 /* Grouped by destination (by_dst) or by source; the latter is built on first use, once, safely from
  * many threads. */
 Status graph_csr(Graph *g, bool by_dst, const Csr **out);
-/* The same edges with ends swapped; shares everything, cached. gives. */
+/* The same edges with ends swapped: the other view of the same thing, so the transpose of the
+ * transpose is g itself. Never fails. gives. */
 Status graph_transpose(Graph *g, Graph **out);
-bool graph_equal(const Graph *a, const Graph *b); /* same counts, ends and edge order */
-uint64_t graph_bytes(const Graph *g);             /* memory held, cached facts included */
+/* Same counts, ends and edge order. Of a graph and a transposed one it needs the grouping by source:
+ * false with the error record set where that fails. */
+bool graph_equal(const Graph *a, const Graph *b);
+
+/* Found on first use, once. sorted: the other ends ascend in every row (of the grouping by
+ * destination), duplicates allowed. */
+typedef struct {
+    bool sorted;
+    int64_t self_loops;                          /* edges whose ends have the same number */
+    int64_t first_unsorted_row, first_self_loop; /* -1 where there is none; the loop is an edge */
+} GraphFacts;
+Status graph_facts(Graph *g, const GraphFacts **out);
+
+uint64_t graph_bytes(const Graph *g); /* memory held, cached facts included */
 
 /* What a program runs on: sizes by set number, relations by relation number. Borrows. */
 typedef struct {

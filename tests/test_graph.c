@@ -1,0 +1,445 @@
+/* Relations: small ones by hand, every form of index array, chunks, facts, and agreement with a
+ * naive model at any number of threads. */
+#include "base/pool.h"
+#include "graph_model.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- small relations, by hand ---- */
+
+enum { FEW = 8 };
+typedef struct {
+    const char *name;
+    int64_t num_src, num_dst, num_edges;
+    int64_t src[FEW], dst[FEW];
+    int64_t row_ptr[FEW], col[FEW], edge[FEW];         /* by destination */
+    int64_t src_ptr[FEW], src_col[FEW], src_edge[FEW]; /* by source */
+} Small;
+
+static const Small smalls[] = {
+    {"nothing", 0, 0, 0, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}},
+    {"three nodes, no edges", 3, 3, 0, {0}, {0}, {0}, {0}, {0}, {0}, {0}, {0}},
+    {"one self loop", 1, 1, 1, {0}, {0}, {0, 1}, {0}, {0}, {0, 1}, {0}, {0}},
+    {"an edge twice",
+     2,
+     2,
+     2,
+     {0, 0},
+     {1, 1},
+     {0, 0, 2},
+     {0, 0},
+     {0, 1},
+     {0, 2, 2},
+     {1, 1},
+     {0, 1}},
+    {"unsorted, node 1 isolated",
+     3,
+     3,
+     4,
+     {2, 0, 2, 0},
+     {2, 0, 0, 2},
+     {0, 2, 2, 4},
+     {0, 2, 2, 0},
+     {1, 2, 0, 3},
+     {0, 2, 2, 4},
+     {0, 2, 2, 0},
+     {1, 3, 0, 2}},
+    {"two sources, four destinations",
+     2,
+     4,
+     4,
+     {0, 1, 1, 1},
+     {0, 1, 2, 3},
+     {0, 1, 2, 3, 4},
+     {0, 1, 1, 1},
+     {0, 1, 2, 3},
+     {0, 1, 4},
+     {0, 1, 2, 3},
+     {0, 1, 2, 3}},
+    {"a hub",
+     5,
+     5,
+     5,
+     {4, 3, 2, 1, 0},
+     {0, 0, 0, 0, 0},
+     {0, 5, 5, 5, 5, 5},
+     {4, 3, 2, 1, 0},
+     {0, 1, 2, 3, 4},
+     {0, 1, 2, 3, 4, 5},
+     {0, 0, 0, 0, 0},
+     {4, 3, 2, 1, 0}},
+    {"a chain backwards",
+     4,
+     4,
+     3,
+     {2, 1, 0},
+     {3, 2, 1},
+     {0, 0, 1, 2, 3},
+     {0, 1, 2},
+     {2, 1, 0},
+     {0, 1, 2, 3, 3},
+     {1, 2, 3},
+     {2, 1, 0}},
+};
+enum { NUM_SMALLS = sizeof smalls / sizeof *smalls };
+
+static void same_csr(const Csr *c, const int64_t *row_ptr, const int64_t *col,
+                     const int64_t *edge) {
+    for (int64_t r = 0; r <= c->num_rows; r++) assert_int_equal(c->row_ptr[r], row_ptr[r]);
+    for (int64_t p = 0; p < c->num_edges; p++) {
+        assert_int_equal(at(c->col, c->wide, p), col[p]);
+        assert_int_equal(edge_of(c, p), edge[p]);
+    }
+    assert_true(chunks_cover(c));
+}
+
+static void same_as_by_hand(Graph *g, const Small *s) {
+    const Csr *c;
+    assert_int_equal(graph_num_src(g), s->num_src);
+    assert_int_equal(graph_num_dst(g), s->num_dst);
+    assert_int_equal(graph_is_homogeneous(g), s->num_src == s->num_dst);
+    assert_int_equal(graph_csr(g, true, &c), ST_OK);
+    same_csr(c, s->row_ptr, s->col, s->edge);
+    assert_int_equal(graph_csr(g, false, &c), ST_OK);
+    same_csr(c, s->src_ptr, s->src_col, s->src_edge);
+}
+
+/* The same numbers laid out in another way; bytes owns them. */
+typedef struct {
+    const char *name;
+    int64_t size, stride; /* of an entry; from entry to entry */
+    int64_t offset;
+} Layout;
+static const Layout layouts[] = {
+    {"int32", 4, 4, 0},
+    {"int64", 8, 8, 0},
+    {"int32, every second", 4, 8, 0},
+    {"int64 backwards", 8, -8, 0},
+    {"int32 backwards", 4, -12, 0},
+    {"int64, unaligned", 8, 11, 3},
+};
+enum { NUM_LAYOUTS = sizeof layouts / sizeof *layouts };
+
+static IndexArray lay_out(const Layout *l, const int64_t *values, int64_t n, char *bytes) {
+    char *first = bytes + l->offset - (l->stride < 0 && n ? (n - 1) * l->stride : 0);
+    for (int64_t i = 0; i < n; i++) {
+        int32_t narrow = (int32_t)values[i];
+        if (l->size == 8) memcpy(first + i * l->stride, &values[i], 8);
+        else memcpy(first + i * l->stride, &narrow, 4);
+    }
+    return (IndexArray){first, n, l->stride, l->size == 8};
+}
+
+static bool dst_sorted(const Small *s) {
+    for (int64_t e = 1; e < s->num_edges; e++)
+        if (s->dst[e] < s->dst[e - 1]) return false;
+    return true;
+}
+
+static void small_one(const Small *s, const Layout *l) {
+    char a[256], b[256];
+    Graph *coo = NULL, *csr = NULL;
+    IndexArray src = lay_out(l, s->src, s->num_edges, a), dst = lay_out(l, s->dst, s->num_edges, b);
+    assert_int_equal(graph_from_coo(&src, &dst, s->num_src, s->num_dst, true, &coo), ST_OK);
+    same_as_by_hand(coo, s);
+    if (dst_sorted(s)) {
+        IndexArray ptr = lay_out(l, s->row_ptr, s->num_dst + 1, b);
+        assert_int_equal(graph_from_csr(&ptr, &src, s->num_src, true, &csr), ST_OK);
+        same_as_by_hand(csr, s);
+        assert_true(graph_equal(coo, csr));
+    }
+    memset(a, 0x7f, sizeof a); /* the arrays were copied */
+    same_as_by_hand(coo, s);
+    graph_unref(coo);
+    graph_unref(csr);
+}
+
+static void small_relations(void **state) {
+    (void)state;
+    for (int i = 0; i < NUM_SMALLS; i++)
+        for (int k = 0; k < NUM_LAYOUTS; k++) small_one(&smalls[i], &layouts[k]);
+}
+
+static Graph *make(const int64_t *src, const int64_t *dst, int64_t n, int64_t num_src,
+                   int64_t num_dst) {
+    Graph *g = NULL;
+    IndexArray s = wide_array(src, n), d = wide_array(dst, n);
+    assert_int_equal(graph_from_coo(&s, &d, num_src, num_dst, false, &g), ST_OK);
+    return g;
+}
+
+static void transposes_swap_the_ends(void **state) {
+    (void)state;
+    for (int i = 0; i < NUM_SMALLS; i++) {
+        const Small *s = &smalls[i];
+        Graph *g = make(s->src, s->dst, s->num_edges, s->num_src, s->num_dst), *t, *back;
+        Graph *built = make(s->dst, s->src, s->num_edges, s->num_dst, s->num_src);
+        assert_int_equal(graph_transpose(g, &t), ST_OK);
+        assert_int_equal(graph_transpose(t, &back), ST_OK);
+        assert_ptr_equal(back, g);
+        graph_unref(g);
+        graph_unref(back);
+        assert_true(is_graph(t, s->dst, s->src, s->num_dst, s->num_src, s->num_edges));
+        assert_true(graph_equal(t, built) && graph_equal(built, t));
+        graph_unref(t);
+        graph_unref(built);
+    }
+}
+
+static void equal_by_value(void **state) {
+    (void)state;
+    Graph *g[NUM_SMALLS], *t[NUM_SMALLS];
+    for (int i = 0; i < NUM_SMALLS; i++) {
+        const Small *s = &smalls[i];
+        g[i] = make(s->src, s->dst, s->num_edges, s->num_src, s->num_dst);
+        assert_int_equal(graph_transpose(g[i], &t[i]), ST_OK);
+    }
+    for (int i = 0; i < NUM_SMALLS; i++)
+        for (int k = 0; k < NUM_SMALLS; k++) {
+            assert_int_equal(graph_equal(g[i], g[k]), i == k);
+            assert_int_equal(graph_equal(t[i], t[k]), i == k);
+        }
+    static const int64_t a[] = {0, 1}, b[] = {1, 0}; /* the same edges in another order */
+    Graph *ab = make(a, b, 2, 2, 2), *ba = make(b, a, 2, 2, 2);
+    assert_false(graph_equal(ab, ba));
+    graph_unref(ab);
+    graph_unref(ba);
+    for (int i = 0; i < NUM_SMALLS; i++) {
+        graph_unref(g[i]);
+        graph_unref(t[i]);
+    }
+    graph_unref(NULL);
+}
+
+static void counts_by_default(void **state) {
+    (void)state;
+    static const int64_t src[] = {4, 0}, dst[] = {1, 6}, ptr[] = {0, 1, 2};
+    IndexArray s = wide_array(src, 2), d = wide_array(dst, 2), p = wide_array(ptr, 3);
+    IndexArray none = {.wide = true};
+    Graph *g;
+    assert_int_equal(graph_from_coo(&s, &d, -1, -1, false, &g), ST_OK);
+    assert_int_equal(graph_num_src(g), 5);
+    assert_int_equal(graph_num_dst(g), 7);
+    graph_unref(g);
+    assert_int_equal(graph_from_csr(&p, &s, -1, false, &g), ST_OK);
+    assert_int_equal(graph_num_src(g), 5);
+    assert_int_equal(graph_num_dst(g), 2);
+    graph_unref(g);
+    assert_int_equal(graph_from_coo(&none, &none, -1, -1, false, &g), ST_OK);
+    assert_int_equal(graph_num_src(g) + graph_num_dst(g), 0);
+    graph_unref(g);
+}
+
+static void regular_relations(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{0, 0}, {0, 5}, {1, 0}, {1, 3},     {3, 0},
+                                       {5, 2}, {4, 4}, {3, 7}, {1000, 16}, {70000, 3}};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t n = sizes[i][0], degree = sizes[i][1], edges = n * degree;
+        int64_t *src = malloc(sizeof *src * (size_t)(edges + 1)),
+                *dst = malloc(sizeof *dst * (size_t)(edges + 1));
+        for (int64_t r = 0; r < n; r++)
+            for (int64_t k = 0; k < degree; k++) {
+                src[r * degree + k] = (r * degree + k) % n;
+                dst[r * degree + k] = r;
+            }
+        Graph *g;
+        assert_int_equal(graph_regular(n, degree, &g), ST_OK);
+        assert_true(is_graph(g, src, dst, n, n, edges));
+        graph_unref(g);
+        free(src);
+        free(dst);
+    }
+}
+
+/* num_src alone is large: legal, wide, and grouping by source is refused for want of memory. */
+static void wide_for_many_sources(void **state) {
+    (void)state;
+    static const int64_t src[] = {(int64_t)1 << 45, 3}, dst[] = {1, 0};
+    Graph *g = make(src, dst, 2, -1, -1);
+    const Csr *c;
+    assert_int_equal(graph_num_src(g), ((int64_t)1 << 45) + 1);
+    assert_int_equal(graph_csr(g, true, &c), ST_OK);
+    assert_true(c->wide && groups(c, dst, src, 2));
+    assert_int_equal(graph_csr(g, false, &c), ST_NOMEM);
+    assert_non_null(strstr(err_message(), "row_ptr of 281474976710672 bytes"));
+    graph_unref(g);
+    static const int64_t far[] = {INT32_MAX, 3};
+    g = make(far, dst, 2, -1, -1); /* 2^31 sources: one more than 32 bits count */
+    assert_int_equal(graph_csr(g, true, &c), ST_OK);
+    assert_true(c->wide && groups(c, dst, far, 2));
+    graph_unref(g);
+    static const int64_t last[] = {INT32_MAX - 1, 3};
+    g = make(last, dst, 2, -1, -1);
+    assert_int_equal(graph_csr(g, true, &c), ST_OK);
+    assert_true(!c->wide && groups(c, dst, last, 2));
+    graph_unref(g);
+}
+
+/* ---- larger ones, against the model ---- */
+
+typedef struct {
+    int64_t num_src, num_dst, num_edges, *src, *dst;
+} Edges;
+
+static Edges random_edges(int64_t num_src, int64_t num_dst, int64_t num_edges, bool hub) {
+    size_t bytes = sizeof(int64_t) * (size_t)(num_edges + 1);
+    Edges x = {num_src, num_dst, num_edges, malloc(bytes), malloc(bytes)};
+    for (int64_t e = 0; e < num_edges; e++) {
+        x.src[e] = hub && e % 3 ? num_src / 2 : random_below(num_src);
+        x.dst[e] = hub && e % 2 ? num_dst / 2 : random_below(num_dst);
+    }
+    return x;
+}
+
+static void edges_free(Edges *x) {
+    free(x->src);
+    free(x->dst);
+}
+
+static void agrees_with_the_model(void **state) {
+    (void)state;
+    random_state = 1;
+    static const int64_t sizes[][3] = {{1, 1, 100000},       {7, 50000, 100000},
+                                       {50000, 7, 100000},   {1000, 1000, 300000},
+                                       {200000, 100000, 50}, {40000, 40000, 200000}};
+    static const int threads[] = {1, 2, 5};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (int hub = 0; hub < 2; hub++) {
+            Edges x = random_edges(sizes[i][0], sizes[i][1], sizes[i][2], hub);
+            Graph *before = NULL;
+            for (int t = 0; t < 3; t++) {
+                pool_set_num_threads(threads[t]);
+                Graph *g = make(x.src, x.dst, x.num_edges, x.num_src, x.num_dst);
+                assert_true(is_graph(g, x.src, x.dst, x.num_src, x.num_dst, x.num_edges));
+                if (before) assert_true(graph_equal(before, g));
+                graph_unref(before);
+                before = g;
+            }
+            graph_unref(before);
+            edges_free(&x);
+        }
+    pool_set_num_threads(0);
+}
+
+static void chunk_limits(void **state) {
+    (void)state;
+    /* degrees around the limits, alone and between other rows */
+    static const int64_t degrees[] = {CHUNK_EDGES, CHUNK_EDGES + 1,     0,
+                                      1,           CHUNK_EDGES - 1,     3 * CHUNK_EDGES,
+                                      0,           2 * CHUNK_EDGES + 1, 5};
+    enum { ROWS = sizeof degrees / sizeof *degrees };
+    int64_t ptr[ROWS + 1] = {0}, zero = 0;
+    for (int r = 0; r < ROWS; r++) ptr[r + 1] = ptr[r] + degrees[r];
+    IndexArray p = wide_array(ptr, ROWS + 1), c = {&zero, ptr[ROWS], 0, true};
+    Graph *g;
+    const Csr *csr;
+    assert_int_equal(graph_from_csr(&p, &c, 1, false, &g), ST_OK);
+    assert_int_equal(graph_csr(g, true, &csr), ST_OK);
+    assert_true(chunks_cover(csr) && csr->has_split);
+    assert_int_equal(csr->num_chunks, 1 + 2 + 1 + 3 + 1 + 3 + 1);
+    assert_int_equal(csr->max_degree, 3 * CHUNK_EDGES);
+    assert_int_equal(graph_csr(g, false, &csr), ST_OK);
+    assert_true(chunks_cover(csr) && csr->has_split && csr->num_rows == 1);
+    graph_unref(g);
+    assert_int_equal(graph_regular(CHUNK_ROWS * 2 + 1, 0, &g), ST_OK);
+    assert_int_equal(graph_csr(g, true, &csr), ST_OK);
+    assert_true(chunks_cover(csr) && csr->num_chunks == 3 && !csr->has_split);
+    graph_unref(g);
+}
+
+static void chunks_of_node_sets(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {0, 1, CHUNK_ROWS, CHUNK_ROWS + 1, 10 * CHUNK_ROWS + 7};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        int64_t row = 0, n = chunk_count_rows(sizes[i]);
+        for (int64_t k = 0; k < n; k++) {
+            Chunk c = chunk_of_rows(sizes[i], k);
+            assert_int_equal(c.row, row);
+            assert_true(c.row_end > row && c.row_end - row <= CHUNK_ROWS && !c.part);
+            assert_int_equal(c.edge_end - c.edge, 0);
+            row = c.row_end;
+        }
+        assert_int_equal(row, sizes[i]);
+    }
+    Chunk last = chunk_of_rows(INT64_MAX, chunk_count_rows(INT64_MAX) - 1);
+    assert_true(last.row_end == INT64_MAX);
+}
+
+static void facts_and_findings(void **state) {
+    (void)state;
+    static const int64_t src[] = {1, 0, 2, 0, 0, 2}, dst[] = {0, 0, 2, 1, 1, 1};
+    IndexArray s = wide_array(src, 6), d = wide_array(dst, 6);
+    Graph *g, *t;
+    const GraphFacts *f;
+    assert_int_equal(graph_from_coo(&s, &d, 3, 3, true, &g), ST_OK);
+    assert_string_equal(graph_findings(g),
+                        "1 duplicate edges (first: edge 4); 2 self loops (first: edge 1); "
+                        "rows are not sorted (first: row 0)");
+    assert_int_equal(graph_facts(g, &f), ST_OK);
+    assert_true(!f->sorted && f->self_loops == 2 && f->first_self_loop == 1);
+    assert_int_equal(f->first_unsorted_row, 0);
+    assert_int_equal(graph_transpose(g, &t), ST_OK);
+    assert_int_equal(graph_facts(t, &f), ST_OK);
+    assert_true(!f->sorted && f->self_loops == 2 && f->first_unsorted_row == 2);
+    uint64_t bytes = graph_bytes(g);
+    assert_true(bytes > 6 * 4 * 3 && bytes < 2000 && bytes == graph_bytes(t));
+    graph_unref(t);
+    graph_unref(g);
+    assert_int_equal(graph_from_coo(&s, &d, 4, 3, false, &g), ST_OK);
+    assert_string_equal(graph_findings(g), "");
+    graph_unref(g);
+    assert_int_equal(graph_regular(4, 2, &g), ST_OK);
+    assert_int_equal(graph_facts(g, &f), ST_OK);
+    assert_true(f->sorted && f->self_loops == 2 && f->first_self_loop == 0);
+    graph_unref(g);
+}
+
+/* ---- many threads ---- */
+
+static void *ask_for_csr(void *g) {
+    const Csr *c = NULL;
+    const GraphFacts *f = NULL;
+    if (graph_csr(g, false, &c) || graph_facts(g, &f)) return NULL;
+    return (void *)c;
+}
+
+static void built_once_from_many_threads(void **state) {
+    (void)state;
+    for (int again = 0; again < 20; again++) {
+        Graph *g;
+        assert_int_equal(graph_regular(5000, 3, &g), ST_OK);
+        pthread_t t[8];
+        void *seen[8];
+        for (int i = 0; i < 8; i++)
+            assert_int_equal(pthread_create(&t[i], NULL, ask_for_csr, g), 0);
+        for (int i = 0; i < 8; i++) pthread_join(t[i], &seen[i]);
+        for (int i = 0; i < 8; i++) assert_true(seen[i] && seen[i] == seen[0]);
+        graph_unref(g);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_relations),
+        cmocka_unit_test(transposes_swap_the_ends),
+        cmocka_unit_test(equal_by_value),
+        cmocka_unit_test(counts_by_default),
+        cmocka_unit_test(regular_relations),
+        cmocka_unit_test(wide_for_many_sources),
+        cmocka_unit_test(agrees_with_the_model),
+        cmocka_unit_test(chunk_limits),
+        cmocka_unit_test(chunks_of_node_sets),
+        cmocka_unit_test(facts_and_findings),
+        cmocka_unit_test(built_once_from_many_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
