@@ -1,0 +1,24 @@
+/* The table of passes. */
+#include "opt/opt.h"
+
+#include <string.h>
+
+const Pass opt_passes[] = {
+    {"clean", opt_clean, "drop what no result needs, fold constants and exact identities", true},
+    {"fma", opt_fma, "a * b + c becomes fma; sums and products get two operands each", false},
+    {"prepare", opt_prepare, "clean, fma: what every program passes before plan or interp", false},
+    {NULL, NULL, NULL, false},
+};
+
+const Pass *opt_find(const char *name) {
+    for (const Pass *p = opt_passes; p->name; p++)
+        if (!strcmp(p->name, name)) return p;
+    return NULL;
+}
+
+Fn *opt_prepare(Arena *takes, const Fn *f) {
+    Fn *cleaned = opt_clean(arena_new(), f);
+    Fn *g = opt_fma(takes, cleaned);
+    ir_free(cleaned);
+    return g;
+}

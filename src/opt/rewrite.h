@@ -1,0 +1,24 @@
+/* What the passes share: the loop that builds a program anew, value by value. */
+#ifndef TIGA_OPT_REWRITE_H
+#define TIGA_OPT_REWRITE_H
+
+#include "ir/ir.h"
+
+/* One value of the old program on its way into the new one. */
+typedef struct {
+    Fn *f;            /* the new program */
+    const Fn *from;   /* the old one; never changes */
+    const Node *node; /* of the old one */
+    const Val *args;  /* node's operands in the new one */
+} Rewrite;
+
+/* All inputs in their order, all results, and the values that they need, each made by rule(), which
+ * gives a value of the old one's type. The order of values depends on the structure alone. */
+Fn *rewrite_run(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r));
+/* The same operation again. */
+Val rewrite_same(const Rewrite *r);
+/* op (add or mul) over operands in the order given, whatever their hashes in the new program: a sum
+ * of floats keeps its order of additions and so its bits. */
+Val rewrite_nary(Fn *f, Op op, const Val *args, uint32_t n);
+
+#endif
