@@ -9,8 +9,9 @@
  * Where a name is taken already (a gradient of a gradient program) the order is counted:
  * "grad2.<name>", "cot2.<out>", ... names_out, where not NULL, takes the num_outs cotangent names
  * and then the num_wrt gradient names, in the arena.
- * An input that no out depends on gets zeros. Integer and bool inputs or outs are refused
- * (ST_TYPE), unknown names too (ST_NAME); *out is untouched then. */
+ * An input that no out depends on gets zeros. A where() in f kills the gradient of its dead branch even
+ * where the derivative there is not finite. Integer and bool inputs or outs are refused
+ * (ST_TYPE), unknown names too (ST_NAME): the arena is freed and *out untouched then. */
 Status vjp_run(Arena *takes, const Fn *f, const char *const *outs, uint32_t num_outs,
                const char *const *wrt, uint32_t num_wrt, const char **names_out, Fn **out);
 
