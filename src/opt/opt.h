@@ -18,20 +18,24 @@ const Pass *opt_find(const char *name);
 /* Drops what no result needs and folds constants and identities that hold bit for bit
  * (x + 0 is kept: it turns -0 into +0). */
 Fn *opt_clean(Arena *takes, const Fn *f);
-/* a * b + c becomes fma, by the expression alone, so that one expression has one set of bits. The
- * last pass before plan; the interpreter's yardstick runs after it too. */
+/* a * b + c becomes fma, by the expression alone, so that one expression has one set of bits; every sum
+ * and product gets two operands, so that nothing later reorders them. The last pass before plan; the
+ * interpreter's yardstick runs after it too. Prepared programs pass unchanged. */
 Fn *opt_fma(Arena *takes, const Fn *f);
 /* What every program passes through before it is planned or interpreted: clean, fma. */
 Fn *opt_prepare(Arena *takes, const Fn *f);
 
 /* Splits a joint program (vjp.h) in two. forward computes the results named in `keep` and the
- * residuals: every reduce (and softmax, rmax, degree) that the other results need and that depends on
- * no input named "cot.*": node-sized by-products, never edge values. backward takes the inputs, the
- * cotangents and the residuals (inputs "res.0", "res.1", ... = results of forward of these names) and
- * computes the other results. */
+ * residuals: every result of a reduction (reduce, softmax, rmax) that the other results need and that
+ * depends on no cotangent (an input "cot.*" or "cot<n>.*" that no kept result needs): node-sized
+ * by-products, never edge values. backward takes the inputs, the cotangents and the residuals (results
+ * of forward of these names) and computes the other results. Inputs that a half does not need are no
+ * inputs of it. Both halves are prepared; a value computed in both has the same bits. */
 typedef struct {
     Fn *forward, *backward; /* in arenas of their own */
     uint32_t num_residuals;
+    const char *
+        *residuals; /* names, in backward's arena: "res.0", "res.1", ... but for taken ones */
 } Split;
 Split opt_split(const Fn *joint, const char *const *keep, uint32_t num_keep);
 
