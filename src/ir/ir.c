@@ -210,6 +210,13 @@ Val ir_input(Fn *f, const char *name, Type type) {
     return v;
 }
 
+Val ir_stand_in(Fn *f, const char *name, const Fn *from, Val v) {
+    bool is_new = !ir_find_input(f, name);
+    Val in = ir_input(f, name, *ir_type(from, v));
+    if (in && is_new) f->nodes.data[in].hash = ir_node(from, v)->hash;
+    return in;
+}
+
 void ir_add_result(Fn *f, const char *name, Val v) {
     if (v) *vec_push(f->arena, &f->results) = (Binding){.name = arena_str(f->arena, name), .val = v};
 }

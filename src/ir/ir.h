@@ -151,6 +151,9 @@ Val ir_input(Fn *f, const char *name, Type type);
 Val ir_find_input(const Fn *f, const char *name);  /* 0 where there is none */
 Val ir_find_result(const Fn *f, const char *name); /* likewise */
 void ir_add_result(Fn *f, const char *name, Val v);
+/* An input for what `from` computes as v, of its type: where it is made first it also takes v's hash,
+ * so that sums over it sort, and fold, as they do over v. */
+Val ir_stand_in(Fn *f, const char *name, const Fn *from, Val v);
 
 /* Copies v of `from` and what it needs into f. memo has ir_count(from) entries, 0 where not copied
  * yet; entries set beforehand are substitutions. */

@@ -35,7 +35,10 @@ typedef struct {
     bool has_slots;      /* some anchor reduces to `all`: accumulated in slots, then merged */
 } Kernel;
 
-/* A reduce to `all` inside a kernel runs over the kernel's rows (level row) or its edges (level
+/* Every value on `all` is LEVEL_once or LEVEL_last, those of a dense kernel too: what is stored on
+ * `all` is computed and stored by the kernel's end. A gather along another map than the kernel's reads
+ * an input (or is folded away); a value on the other end never stands in a body in any other way.
+ * A reduce to `all` inside a kernel runs over the kernel's rows (level row) or its edges (level
  * edge): each task accumulates, in row order, into its slot. A value on the kernel's edge set that is
  * a result is stored by edge number. */
 
@@ -45,19 +48,41 @@ typedef struct {
     VEC(Kernel) kernels; /* in order of execution */
 } Plan;
 
-/* total on verified programs that opt_prepare gave. Buffers between kernels are body inputs and
- * results of one name ("t.<n>"); a program input keeps its name, a program result its own. Results
- * that are plain inputs, constants or another result still get a store. In a body, degree{m} stands
- * for the kernel's own map only: another relation's map enters as an input "degree.<relation>.src" or
- * "degree.<relation>.dst" (i64 on the map's end), the map from a set to `all` as "size.<set>" (i64 on
- * `all`); the run time knows these names. */
+/* Total on verified programs that opt_prepare gave and plan_check lets pass.
+ *
+ * Names. A body's input is, in this order: a program input of that name; "degree.<relation>.src" or
+ * "degree.<relation>.dst" (i64 on the map's end; in a body degree{m} stands for the kernel's own map
+ * only, at the row); "size.<set>" (i64 on `all`, the set's extent); else what an earlier kernel stored
+ * under that name. A body's result is a result of the program under its own name, or a buffer
+ * "t.<n>" between kernels. A result that later kernels need is stored once and read under its own name
+ * (where it is not bound it is a buffer all the same); no result is read whose name is an input's.
+ * Results that are plain inputs, constants or another result still get a store. An element that has
+ * no features is stored nowhere but is a result like any other.
+ *
+ * enter and leave are views and stand in no body: a program input on `all` whose first extent is a
+ * set's enters a body on that set under its own name, a result leave(x) is stored as x is, on the
+ * set. The same memory: axis 0 is the set's. */
 Plan *plan_run(Arena *takes, const Fn *f);
+
+/* ST_UNSUPPORTED, naming the operation, for what opt_prepare leaves that a kernel cannot hold: a dense
+ * value with a set's extent that is not an input, a constant or a result. */
+Status plan_check(const Fn *f);
 
 /* The stages as text-ready functions: "iter" (fused groups as traverse regions), "kernel" (the same
  * with a schedule on each), "task" (launches and buffers). */
 Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);
 
-/* Exact counts for a domain: sizes by set number, edges being the size of the edge set. */
+/* Exact counts for a domain: sizes by set number, edges being the size of the edge set.
+ *
+ * traversals  kernels that visit an edge set        edge_visits  edges times phases
+ * flops       an elementwise operation 1 an element (exp, log, tanh, div, sqrt, comparisons and select
+ *             too; fma 2; n-ary n - 1); fsum, fmax, reduce 1 an element taken in; rmax 2; softmax 4 a
+ *             score and 2 a value; matmul 2 M K N; moves 0. Edge values are counted in every phase
+ *             that recomputes them, row values once a row.
+ * bytes_read  what a row or an edge reads from buffers, gathered rows once an edge and phase; row
+ *             pointers 8, the other end 4 an edge and phase where it is used, edge numbers 4 in source
+ *             order where edge fields or edge results are touched (8 on sets of 2^31 and more)
+ * bytes_written  results and buffers */
 typedef struct {
     int64_t traversals, edge_visits, flops, bytes_read, bytes_written;
     int64_t staging_bytes;     /* of cache-sized blocks; 0 today */

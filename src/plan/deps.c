@@ -1,0 +1,171 @@
+/* Anchors and who needs whom, by order.
+ *
+ * An anchor that runs in an order needs other anchors in two ways. Met through gathers along the
+ * order's own map they are row-local: they may run in the same traversal, an earlier phase. Met any
+ * other way (the edge's other end, `all`, another order) they must be done before. Time and memory
+ * O(values x orders x anchors / 64). */
+#include "plan/internal.h"
+
+#include <string.h>
+
+static void add_anchor(Planner *p, Val v, Map map, Set from) {
+    *vec_push(p->arena, &p->anchors) = (Anchor){v, map, from};
+}
+
+static void add_store(Planner *p, Val v) {
+    for (uint32_t k = 0; k < p->anchors.len; k++)
+        if (p->anchors.data[k].val == v) return;
+    add_anchor(p, v, MAP_NONE, ir_type(p->f, v)->set);
+}
+
+static void find_anchors(Planner *p) {
+    const Fn *f = p->f;
+    p->anchor_of = ARENA_ARRAY(p->arena, int32_t, ir_count(f));
+    memset(p->anchor_of, 0xff, sizeof *p->anchor_of * ir_count(f));
+    for (Val v = 1; v < ir_count(f); v++) {
+        if (!p->live[v]) continue;
+        if (op_is_anchor(ir_op(f, v))) {
+            p->anchor_of[v] = (int32_t)p->anchors.len;
+            add_anchor(p, v, ir_node(f, v)->attr.map, ir_type(f, ir_arg(f, v, 0))->set);
+        } else if (ir_op(f, v) == OP_result) {
+            p->anchor_of[v] = p->anchor_of[ir_arg(f, v, 0)];
+        }
+    }
+    for (uint32_t k = 0; k < f->results.len; k++) {
+        Val v = result_target(f, f->results.data[k].val);
+        if (set_is_edges(f, ir_type(f, v)->set)) add_store(p, v);
+    }
+    p->words = (p->anchors.len + 63) / 64;
+}
+
+static Word *single(Planner *p, uint32_t anchor) {
+    Word *b = bits_new(p);
+    bit_set(b, anchor);
+    return b;
+}
+
+/* The union of what the operands have; shared where that is one operand's. */
+static Word *merged(Planner *p, Val v, Word **of) {
+    const Node *n = ir_node(p->f, v);
+    if (n->num_args == 1 && of[n->args[0]]) return of[n->args[0]];
+    Word *b = bits_new(p);
+    for (uint32_t k = 0; k < n->num_args; k++)
+        if (of[n->args[k]]) bits_or(b, of[n->args[k]], p->words);
+    return b;
+}
+
+static void find_direct(Planner *p) {
+    p->direct = ARENA_ARRAY(p->arena, Word *, ir_count(p->f));
+    for (Val v = 1; v < ir_count(p->f); v++) {
+        if (!p->live[v]) continue;
+        int32_t a = p->anchor_of[v];
+        p->direct[v] = a >= 0 ? single(p, (uint32_t)a) : merged(p, v, p->direct);
+    }
+}
+
+/* ---- one order ---- */
+
+typedef struct {
+    Planner *p;
+    const Order *o;
+    Word **local, **global; /* by value on the order's edges or rows */
+    uint8_t *fetches;       /* by value on the edges: needs an end of the edge */
+} Sweep;
+
+static void sweep_gather(Sweep *s, Val v) {
+    Val x = ir_arg(s->p->f, v, 0);
+    Map m = ir_node(s->p->f, v)->attr.map;
+    if (!map_is_all(m) && m == s->o->map) {
+        s->local[v] = s->local[x];
+        s->global[v] = s->global[x];
+    } else {
+        s->global[v] = s->p->direct[x];
+    }
+    s->fetches[v] = !map_is_all(m);
+}
+
+static void sweep_value(Sweep *s, Val v) {
+    int32_t a = s->p->anchor_of[v];
+    if (a >= 0) {
+        bool own = s->o->map != MAP_NONE && s->p->anchors.data[a].map == s->o->map;
+        (own ? s->local : s->global)[v] = s->p->direct[v];
+    } else if (ir_op(s->p->f, v) == OP_gather) {
+        sweep_gather(s, v);
+    } else {
+        s->local[v] = merged(s->p, v, s->local);
+        s->global[v] = merged(s->p, v, s->global);
+        const Node *n = ir_node(s->p->f, v);
+        for (uint32_t k = 0; k < n->num_args; k++) s->fetches[v] |= s->fetches[n->args[k]];
+    }
+}
+
+static Fit fit_of(const Planner *p, const Order *o, const Anchor *a, bool fetches) {
+    if (a->from == o->edges) {
+        if (o->map == MAP_NONE) return !fetches && (a->map == MAP_NONE || map_is_all(a->map)) ? FIT_member : FIT_no;
+        return a->map == MAP_NONE || map_is_all(a->map) || a->map == o->map ? FIT_member : FIT_no;
+    }
+    return a->from == o->rows && anchor_is_free(p->f, a) ? FIT_guest : FIT_no;
+}
+
+static void fit_anchor(Sweep *s, Order *o, uint32_t k) {
+    Planner *p = s->p;
+    const Anchor *a = &p->anchors.data[k];
+    const Node *n = ir_node(p->f, a->val);
+    const Val *args = a->map == MAP_NONE ? &a->val : n->args;
+    uint32_t num_args = a->map == MAP_NONE ? 1 : n->num_args;
+    bool fetches = false;
+    for (uint32_t i = 0; i < num_args; i++) fetches |= s->fetches[args[i]];
+    o->fit[k] = (uint8_t)fit_of(p, o, a, fetches);
+    if (o->fit[k] == FIT_no) return;
+    o->local[k] = bits_new(p);
+    o->global[k] = bits_new(p);
+    for (uint32_t i = 0; i < num_args; i++) {
+        if (s->local[args[i]]) bits_or(o->local[k], s->local[args[i]], p->words);
+        if (s->global[args[i]]) bits_or(o->global[k], s->global[args[i]], p->words);
+    }
+}
+
+static void add_order(Planner *p, Map map, Set edges, Set rows) {
+    Arena *a = p->arena;
+    uint32_t n = p->anchors.len, values = ir_count(p->f);
+    Order o = {.map = map, .edges = edges, .rows = rows, .fit = ARENA_ARRAY(a, uint8_t, n)};
+    o.local = ARENA_ARRAY(a, Word *, n);
+    o.global = ARENA_ARRAY(a, Word *, n);
+    Sweep s = {p, &o, ARENA_ARRAY(a, Word *, values), ARENA_ARRAY(a, Word *, values),
+               ARENA_ARRAY(a, uint8_t, values)};
+    for (Val v = 1; v < values; v++) {
+        Set set = ir_type(p->f, v)->set;
+        if (p->live[v] && (set == edges || set == rows)) sweep_value(&s, v);
+    }
+    for (uint32_t k = 0; k < n; k++) fit_anchor(&s, &o, k);
+    *vec_push(a, &p->orders) = o;
+}
+
+/* By destination first: it is the natural order, and wins ties. */
+static void find_orders(Planner *p) {
+    for (uint32_t r = 0; r < p->f->relations.len; r++) {
+        const Relation *rel = &p->f->relations.data[r];
+        bool used = false, roams = false;
+        for (uint32_t k = 0; k < p->anchors.len; k++) {
+            const Anchor *a = &p->anchors.data[k];
+            used |= a->from == rel->edges;
+            roams |= a->from == rel->edges && (a->map == MAP_NONE || map_is_all(a->map));
+        }
+        if (!used) continue;
+        add_order(p, map_dst((int)r), rel->edges, rel->dst);
+        add_order(p, map_src((int)r), rel->edges, rel->src);
+        if (roams) add_order(p, MAP_NONE, rel->edges, rel->edges);
+    }
+}
+
+Planner *planner_new(Arena *scratch, const Fn *f) {
+    Planner *p = ARENA_NEW(scratch, Planner);
+    p->f = f;
+    p->arena = scratch;
+    p->live = ir_live(scratch, f);
+    find_anchors(p);
+    find_direct(p);
+    find_orders(p);
+    p->core_of = ARENA_ARRAY(scratch, int32_t, p->anchors.len);
+    return p;
+}
