@@ -28,7 +28,10 @@ static void name_buffer(Copy *c, Val v) {
     for (uint32_t k = 0; k < d->stores.len; k++)
         if (d->stores.data[k].val == v && is_store_name_free(c->p->f, d->stores.data[k].name))
             c->buffer[v] = d->stores.data[k].name;
-    if (!c->buffer[v]) c->buffer[v] = arena_printf(c->plan->arena, "t.%u", (*c->num_buffers)++);
+    while (!c->buffer[v]) {
+        const char *name = arena_printf(c->plan->arena, "t.%u", (*c->num_buffers)++);
+        if (!ir_find_input(c->p->f, name) && !ir_find_result(c->p->f, name)) c->buffer[v] = name;
+    }
 }
 
 static const char *degree_name(const Fn *f, Arena *a, Map m) {

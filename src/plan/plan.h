@@ -68,6 +68,9 @@ Plan *plan_run(Arena *takes, const Fn *f);
  * value with a set's extent that is not an input, a constant or a result. */
 Status plan_check(const Fn *f);
 
+/* How a kernel's inner loops run: "feature-lanes" or "narrow". */
+const char *plan_schedule(const Kernel *k);
+
 /* The stages as text-ready functions: "iter" (fused groups as traverse regions), "kernel" (the same
  * with a schedule on each), "task" (launches and buffers). */
 Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);

@@ -1,0 +1,52 @@
+/* What kernels cannot hold, refused by name before planning. */
+#include "plan/internal.h"
+
+#include "ir/type.h"
+
+static bool has_extent(const Type *t) {
+    for (int k = 0; k < t->rank; k++)
+        if (dim_is_set(t->dim[k])) return true;
+    return false;
+}
+
+static Status refuse(Arena *scratch, const Fn *f, Val v) {
+    const Node *n = ir_node(f, v);
+    Text text = {.arena = scratch};
+    text_putf(&text, "%s", op_info[n->op].name);
+    for (uint32_t k = 0; k < n->num_args && k < 4; k++)
+        text_putf(&text, "%s%s", k ? ", " : " of ", type_text(scratch, f, ir_type(f, n->args[k])));
+    return err_set(ST_UNSUPPORTED, "%s: along or across the rows of nodes or edges this is not supported",
+                   text.text);
+}
+
+/* Dense values with a set's extent come in by enter and go out by leave. */
+static bool is_held(const Fn *f, Val v) {
+    const Node *n = ir_node(f, v);
+    for (uint32_t k = 0; k < n->num_args; k++)
+        if (has_extent(ir_type(f, n->args[k])))
+            return n->op == OP_enter && ir_op(f, n->args[0]) == OP_input;
+    for (uint32_t k = 0; k < n->num_results; k++)
+        if (has_extent(&n->types[k])) return n->op == OP_input || n->op == OP_leave;
+    return !(op_info[n->op].class == CLASS_along && n->op != OP_enter && n->op != OP_leave &&
+             n->attr.map == map_all(SET_ALL));
+}
+
+Status plan_check(const Fn *f) {
+    Status st = ST_OK;
+    for (uint32_t r = 0; r < f->relations.len; r++) {
+        const Relation *rel = &f->relations.data[r];
+        if (set_is_edges(f, rel->src) || set_is_edges(f, rel->dst))
+            return err_set(ST_UNSUPPORTED, "relation '%s': a relation between edges is not supported", rel->name);
+    }
+    Arena *scratch = arena_new();
+    const uint8_t *live = ir_live(scratch, f);
+    for (Val v = 1; v < ir_count(f) && !st; v++)
+        if (live[v] && (!is_held(f, v) || ir_op(f, v) == OP_traverse || ir_op(f, v) == OP_launch))
+            st = refuse(scratch, f, v);
+    for (uint32_t k = 0; k < f->results.len && !st; k++) {
+        Val v = f->results.data[k].val;
+        if (has_extent(ir_type(f, v)) && ir_op(f, v) != OP_leave) st = refuse(scratch, f, v);
+    }
+    arena_free(scratch);
+    return st;
+}

@@ -1,0 +1,75 @@
+/* Plans: how many traversals and phases programs take, and that running a plan kernel by kernel gives
+ * the program's bits. */
+#include "ir/type.h"
+#include "plan/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { U = 1, V = 2, E = 3 }; /* sets of bipartite programs */
+
+static Fn *bipartite(void) {
+    Fn *f = ir_new(arena_new(), "p");
+    assert_int_equal(ir_set(f, "U"), U);
+    assert_int_equal(ir_set(f, "V"), V);
+    assert_int_equal(ir_relation(f, "r", U, V), 0);
+    return f;
+}
+
+static Val in_vec(Fn *f, const char *name, Set s, int64_t n) {
+    return ir_input(f, name, type_of(DT_f32, s, n ? 1 : 0, (int64_t[]){n}));
+}
+
+static Val scale_rows(Fn *f, Val w, Val x) { /* w scalar, x [n] */
+    const Type *t = ir_type(f, x);
+    return ir_mul(f, ir_bcast(f, w, t->dim, t->rank), x);
+}
+
+/* "d1 s2 -0": the kernels' order and phases; '-' rows alone, 'a' dense. */
+static const char *shape_of(const Plan *p) {
+    Text t = {.arena = p->arena};
+    for (uint32_t k = 0; k < p->kernels.len; k++) {
+        const Kernel *kernel = &p->kernels.data[k];
+        char order = kernel->map != MAP_NONE ? (map_is_dst(kernel->map) ? 'd' : 's')
+                                             : kernel->rows == SET_ALL ? 'a' : '-';
+        text_putf(&t, "%s%c%u", k ? " " : "", order, kernel->num_phases);
+    }
+    return t.text ? t.text : "";
+}
+
+static void weighted_sum_is_one_kernel(void **state) {
+    (void)state;
+    Fn *f = bipartite();
+    Val x = ir_gather(f, in_vec(f, "x", U, 8), map_src(0));
+    ir_add_result(f, "y", ir_reduce(f, scale_rows(f, in_vec(f, "w", E, 0), x), map_dst(0)));
+    assert_int_equal(f->status, ST_OK);
+    assert_int_equal(plan_check(f), ST_OK);
+    Plan *p = plan_run(arena_new(), f);
+    assert_string_equal(shape_of(p), "d1");
+    const Kernel *k = &p->kernels.data[0];
+    assert_int_equal(k->rows, V);
+    assert_int_equal(k->body->inputs.len, 2);
+    assert_string_equal(k->body->results.data[0].name, "y");
+    assert_false(k->has_slots);
+    Cost c = plan_cost(p, (int64_t[]){1, 10, 20, 100});
+    assert_int_equal(c.traversals, 1);
+    assert_int_equal(c.edge_visits, 100);
+    assert_int_equal(c.flops, 100 * (8 + 8));
+    assert_int_equal(c.bytes_read, 21 * 8 + 100 * (4 + 4 + 8 * 4));
+    assert_int_equal(c.bytes_written, 20 * 8 * 4);
+    assert_int_equal(c.node_buffer_bytes + c.edge_buffer_bytes, 0);
+    arena_free(p->arena);
+    ir_free(f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(weighted_sum_is_one_kernel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
