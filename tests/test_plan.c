@@ -1,15 +1,7 @@
-/* Plans: how many traversals and phases programs take, and that running a plan kernel by kernel gives
- * the program's bits. */
-#include "ir/type.h"
-#include "plan/plan.h"
+/* Plans: how many traversals and phases programs take, what kernels look like, what is refused. */
+#include "plan_programs.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { U = 1, V = 2, E = 3 }; /* sets of bipartite programs */
 
@@ -19,10 +11,6 @@ static Fn *bipartite(void) {
     assert_int_equal(ir_set(f, "V"), V);
     assert_int_equal(ir_relation(f, "r", U, V), 0);
     return f;
-}
-
-static Val in_vec(Fn *f, const char *name, Set s, int64_t n) {
-    return ir_input(f, name, type_of(DT_f32, s, n ? 1 : 0, (int64_t[]){n}));
 }
 
 static Val scale_rows(Fn *f, Val w, Val x) { /* w scalar, x [n] */
@@ -67,9 +55,50 @@ static void weighted_sum_is_one_kernel(void **state) {
     ir_free(f);
 }
 
+
+/* ---- the table of programs ---- */
+
+static const char *shape_of_program(Arena *a, const Fn *f) {
+    Fn *g = opt_prepare(arena_new(), f);
+    assert_int_equal(plan_check(g), ST_OK);
+    Plan *p = plan_run(arena_new(), g);
+    const char *text = arena_str(a, shape_of(p));
+    arena_free(p->arena);
+    ir_free(g);
+    return text;
+}
+
+static void check_shape(const Program *p, const char *what, const Fn *f, const char *expected) {
+    Arena *a = arena_new();
+    const char *shape = shape_of_program(a, f);
+    if (strcmp(shape, expected)) fail_msg("%s, %s: '%s', expected '%s'", p->name, what, shape, expected);
+    arena_free(a);
+}
+
+static void programs_take_few_traversals(void **state) {
+    (void)state;
+    for (size_t k = 0; k < NUM_PROGRAMS; k++) {
+        const Program *p = &programs[k];
+        const char *keep = "y";
+        Fn *f = program_build(p), *joint = with_gradients(f, "y");
+        Split halves = opt_split(joint, &keep, 1);
+        Fn *second = with_gradients(joint, "grad.x");
+        check_shape(p, "forward", f, p->forward);
+        check_shape(p, "joint", joint, p->joint);
+        check_shape(p, "backward", halves.backward, p->backward);
+        check_shape(p, "second", second, p->second);
+        ir_free(halves.forward);
+        ir_free(halves.backward);
+        ir_free(second);
+        ir_free(joint);
+        ir_free(f);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weighted_sum_is_one_kernel),
+        cmocka_unit_test(programs_take_few_traversals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static Draft *draft_at(Pass *q, int time, Set set) {
 
 static void store_add(Pass *q, Draft *d, Val v, const char *name) {
     for (uint32_t k = 0; k < d->stores.len && !name; k++)
-        if (d->stores.data[k].val == v) return;
+        if (d->stores.data[k].val == v && !d->stores.data[k].name) return;
     *vec_push(q->p->arena, &d->stores) = (Store){v, name};
 }
 
