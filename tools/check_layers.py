@@ -19,8 +19,8 @@ DIRECT = {
     "codegen": ["plan"],
     "graph": ["base"],
     "interp": ["algebra", "graph"],
-    "run": ["plan", "graph"],
-    "api": ["run", "interp"],
+    "run": ["plan", "interp"],
+    "api": ["run"],
 }
 # run/ opens the code generator at run time and knows it by this header alone.
 CONTRACT = "codegen/codegen.h"

@@ -17,7 +17,7 @@ static struct {
     {"DUMP", "write each stage to this folder, as files that are valid inputs"},
     {"VERIFY", "1: verify the program after every pass"},
     {"EXEC", "interp: run everything on the interpreter"},
-    {"OFF", "passes to leave out: move,fuse,..."},
+    {"OFF", "passes and parts to leave out: move,fuse,cache,..."},
     {"LIMIT", "stop rewriting after this many rewrites, to find the guilty one"},
     {"THREADS", "threads of a call (default: OMP_NUM_THREADS, else the processors)"},
     {"STATS", "1: say at exit what ran and why"},
@@ -25,6 +25,8 @@ static struct {
     {"CACHE_DIR", "folder of compiled code (default: tiga in the XDG cache folder)"},
     {"FAST_MATH", "1: allow reassociation and approximations; results change"},
     {"TENSOR_BACKEND", "native, auto or python-oracle (the interpreter)"},
+    {"BUFFERS", "bytes of freed results kept for reuse (default: 1 GiB or a quarter of memory)"},
+    {"TARGET", "cpu,+feature,-feature: generate code for these (default: this machine)"},
     {"CODEGEN", "path of the code generator (default: beside the library)"},
 };
 enum { NUM_SWITCHES = sizeof table / sizeof *table };
