@@ -7,13 +7,15 @@
  * Masks. A where() in the program gives its dead branch a cotangent of 0, and a derivative there that
  * is not finite (of sqrt at 0, say) would make 0 * inf = NaN of it. Every rule is linear, so the mask
  * is moved outward instead: rule(where(c, g, 0)) becomes where(c, rule(g), 0). Masks travel through
- * elementwise operations, moves of features and sums of masked cotangents; not along maps, where they
- * would cost a second gather. */
+ * elementwise operations, moves of features and sums of masked cotangents, back through the operation
+ * that spread them; not along a map of their own, where they would cost a second gather. */
 #include "opt/vjp.h"
 
 #include "ir/type.h"
 #include "opt/rewrite.h"
 #include "opt/vjp_rules.h"
+
+#include <string.h>
 
 typedef VEC(Val) Vals;
 
@@ -49,18 +51,39 @@ static Val mask_apply(Fn *f, const Mask *m, Val g) {
 
 static Val mask_live(Fn *f, const Mask *m) { return m->live ? m->cond : ir_not(f, m->cond); }
 
+/* u = op(x') by the very operation of v = op(x). */
+static bool same_operation(const Fn *f, Val u, Val v) {
+    const Node *a = ir_node(f, u), *b = ir_node(f, v);
+    if (a->op != b->op || a->num_args != 1 || a->attr.map != b->attr.map) return false;
+    if (a->attr.num_ints != b->attr.num_ints) return false;
+    const Type *x = ir_type(f, a->args[0]), *y = ir_type(f, b->args[0]);
+    return x->set == y->set && type_same_shape(x, y) &&
+           !memcmp(a->attr.ints, b->attr.ints, a->attr.num_ints * sizeof *a->attr.ints);
+}
+
+/* The mask of the cotangent of v's operand, given that of v's. False: v's rule mixes elements. A mask
+ * that v's operation itself spread over the result (bcast, gather) is one of the operand. */
+static bool mask_move(const Cot *q, Mask *m) {
+    Op op = ir_op(q->f, q->v);
+    if (op_info[op].class == CLASS_elem || op == OP_cast) return true;
+    if (same_operation(q->f, m->cond, q->v)) {
+        m->cond = ir_arg(q->f, m->cond, 0);
+        return true;
+    }
+    if (!vjp_moves(op)) return false;
+    Cot of_cond = *q;
+    of_cond.g[0] = m->cond;
+    m->cond = vjp_operand(&of_cond);
+    return true;
+}
+
 /* The rule behind the masks of q's cotangent. */
 static Val operand_cotangent(Cot q) {
     Mask m;
-    Op op = ir_op(q.f, q.v);
-    bool passes = op_info[op].class == CLASS_elem || op == OP_cast || vjp_moves(op);
-    if (!passes || !mask_split(q.f, q.g[0], &m)) return vjp_operand(&q);
+    if (!q.g[0] || !mask_split(q.f, q.g[0], &m) || !mask_move(&q, &m)) return vjp_operand(&q);
     q.g[0] = m.inner;
     Val inner = operand_cotangent(q);
-    if (!inner) return 0;
-    q.g[0] = m.cond;
-    if (vjp_moves(op)) m.cond = vjp_operand(&q);
-    return mask_apply(q.f, &m, inner);
+    return inner ? mask_apply(q.f, &m, inner) : 0;
 }
 
 /* ---- sums ---- */
