@@ -13,7 +13,8 @@
 #include <cmocka.h>
 
 #define COUNT(a) ((int64_t)(sizeof(a) / sizeof *(a)))
-#define ROWS(...) (const int64_t[]){__VA_ARGS__}
+#define ROWS(...)                                                                                  \
+    (const int64_t[]) { __VA_ARGS__ }
 #define INF ((float)HUGE_VAL)
 #define NONE (INF - INF)
 
@@ -96,9 +97,11 @@ static void expect(const float *got, const float *want, int64_t n) {
             fail_msg("entry %d: %.9g, not %.9g", (int)i, (double)got[i], (double)want[i]);
     }
 }
-#define EXPECT(got, ...) expect(got, (const float[]){__VA_ARGS__}, COUNT(((const float[]){__VA_ARGS__})))
+#define EXPECT(got, ...)                                                                           \
+    expect(got, (const float[]){__VA_ARGS__}, COUNT(((const float[]){__VA_ARGS__})))
 #define EXPECT_INT(got, ...)                                                                       \
-    assert_memory_equal(got, ((const int64_t[]){__VA_ARGS__}), sizeof((const int64_t[]){__VA_ARGS__}))
+    assert_memory_equal(got, ((const int64_t[]){__VA_ARGS__}),                                     \
+                        sizeof((const int64_t[]){__VA_ARGS__}))
 
 /* ---- along maps ---- */
 
@@ -112,7 +115,8 @@ static void check_sum(int64_t num_src, int64_t num_dst, int64_t num_edges, const
     end(&c);
     expect(y, want, num_dst);
 }
-#define FLOATS(...) (const float[]){__VA_ARGS__}
+#define FLOATS(...)                                                                                \
+    (const float[]) { __VA_ARGS__ }
 
 static void test_sum(void **state) {
     (void)state;
@@ -148,7 +152,8 @@ static void test_integer_sums(void **state) {
     int64_t yi[2], yl[2], yb[2], degree[2], total[1];
     output(&c, "yi", ir_reduce(c.f, input(&c, "i", type_scalar(DT_i32, c.edges), i), c.to_dst), yi);
     output(&c, "yl", ir_reduce(c.f, input(&c, "l", type_scalar(DT_i64, c.edges), l), c.to_dst), yl);
-    output(&c, "yb", ir_reduce(c.f, input(&c, "b", type_scalar(DT_bool, c.edges), b), c.to_dst), yb);
+    output(&c, "yb", ir_reduce(c.f, input(&c, "b", type_scalar(DT_bool, c.edges), b), c.to_dst),
+           yb);
     output(&c, "degree", ir_degree(c.f, c.to_dst), degree);
     output(&c, "total", ir_degree(c.f, c.all_edges), total);
     end(&c);
@@ -195,7 +200,8 @@ static void test_largest_integer(void **state) {
     Case c = setup(1, 2, 2, ROWS(0, 0), ROWS(1, 1));
     const int32_t x[] = {-5, INT32_MIN};
     int32_t y[2];
-    output(&c, "y", ir_part(c.f, ir_rmax(c.f, input(&c, "x", type_scalar(DT_i32, c.edges), x), c.to_dst), 0),
+    output(&c, "y",
+           ir_part(c.f, ir_rmax(c.f, input(&c, "x", type_scalar(DT_i32, c.edges), x), c.to_dst), 0),
            y);
     end(&c);
     assert_true(y[0] == INT32_MIN && y[1] == -5);
@@ -204,7 +210,8 @@ static void test_largest_integer(void **state) {
 /* ---- softmax ---- */
 
 /* Scores and values of one row (of two; the other is empty), in both float types. */
-static void check_softmax(Dtype t, int64_t n, const float *s, const float *v, float want, float want_lse) {
+static void check_softmax(Dtype t, int64_t n, const float *s, const float *v, float want,
+                          float want_lse) {
     Case c = setup(1, 2, n, (int64_t[8]){0}, (int64_t[8]){0});
     float o[2], lse[2];
     Val score = ir_cast(c.f, input_f32(&c, "s", c.edges, s), t);
@@ -224,7 +231,8 @@ static void test_softmax_rows(void **state) {
         check_softmax(t, 2, FLOATS(0, -INF), FLOATS(1, NONE), 1, 0);
         check_softmax(t, 2, FLOATS(0, -INF), FLOATS(1, INF), 1, 0);
         check_softmax(t, 2, FLOATS(-INF, -INF), FLOATS(1, 2), NONE, -INF);
-        check_softmax(t, 4, FLOATS(-1e5f, -1e5f, -1e5f, -1e5f), FLOATS(1, 2, 3, 4), 2.5f, -99998.6137f);
+        check_softmax(t, 4, FLOATS(-1e5f, -1e5f, -1e5f, -1e5f), FLOATS(1, 2, 3, 4), 2.5f,
+                      -99998.6137f);
         check_softmax(t, 3, FLOATS(INF, 7, INF), FLOATS(1, 50, 3), 2, INF);
         check_softmax(t, 2, FLOATS(1, NONE), FLOATS(1, 2), NONE, NONE);
         check_softmax(t, 1, FLOATS(-80), FLOATS(3e38f), 3e38f, -80);
@@ -240,7 +248,8 @@ static void test_softmax_one_hot(void **state) {
     const float v[] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     float o[12], lse[3];
     Val score = ir_reshape(c.f, input_f32(&c, "s", c.edges, s), ROWS(1), 1);
-    Val m = ir_softmax(c.f, score, input(&c, "v", type_of(DT_f32, c.edges, 1, ROWS(4)), v), c.to_dst);
+    Val m =
+        ir_softmax(c.f, score, input(&c, "v", type_of(DT_f32, c.edges, 1, ROWS(4)), v), c.to_dst);
     output(&c, "o", ir_part(c.f, m, 0), o);
     output(&c, "lse", ir_part(c.f, m, 1), lse);
     end(&c);
@@ -265,7 +274,8 @@ static void test_softmax_heads(void **state) {
 
 static void test_empty(void **state) {
     (void)state;
-    const int64_t sizes[][3] = {{3, 0, 0}, {0, 0, 0}, {1, 0, 0}, {2, 1, 0}, {2, 1, 3}}; /* N, E, F */
+    const int64_t sizes[][3] = {
+        {3, 0, 0}, {0, 0, 0}, {1, 0, 0}, {2, 1, 0}, {2, 1, 3}}; /* N, E, F */
     for (int k = 0; k < COUNT(sizes); k++) {
         int64_t n = sizes[k][0], num_edges = sizes[k][1], width = sizes[k][2];
         Case c = setup(n, n, num_edges, ROWS(0, 0), ROWS(0, 0));
@@ -314,6 +324,20 @@ static void test_feature_order(void **state) {
     }
 }
 
+/* Extents beside a 0 may be of any size. */
+static void test_huge_nothing(void **state) {
+    (void)state;
+    Case c = dense();
+    const int64_t huge = INT64_C(1) << 40;
+    float y[1] = {7}, z[1] = {7};
+    Val v = ir_const(c.f, type_of(DT_f32, SET_ALL, 3, ROWS(0, huge, huge)), 1);
+    output(&c, "y", ir_fsum(c.f, v, 7), y);
+    Val turned = ir_transpose(c.f, v, ROWS(2, 0, 1));
+    output(&c, "z", ir_exp(c.f, ir_fsum(c.f, turned, 1 | 4)), z);
+    end(&c);
+    assert_true(y[0] == 0 && z[0] == 7);
+}
+
 static void test_feature_folds(void **state) {
     (void)state;
     Case c = dense();
@@ -322,7 +346,8 @@ static void test_feature_folds(void **state) {
     Val v = input(&c, "x", type_of(DT_f32, SET_ALL, 3, ROWS(2, 3, 2)), x);
     output(&c, "outer", ir_fsum(c.f, v, 1 | 4), outer);
     output(&c, "inner", ir_fmax(c.f, v, 2 | 4), inner);
-    output(&c, "zero", ir_fsum(c.f, input(&c, "zeros", type_of(DT_f32, SET_ALL, 1, ROWS(3)), zeros), 1), &zero);
+    output(&c, "zero",
+           ir_fsum(c.f, input(&c, "zeros", type_of(DT_f32, SET_ALL, 1, ROWS(3)), zeros), 1), &zero);
     end(&c);
     EXPECT(outer, 18, 26, NONE);
     EXPECT(inner, 6, NONE);
@@ -335,10 +360,14 @@ static void test_matmul(void **state) {
     const float a[] = {1, 2, 3, 4, 5, 6}, b[] = {7, 9, 8, 10};
     const float p[] = {1 + 0x1p-12f, 1}, q[] = {1 + 0x1p-12f, -1 - 0x1p-11f};
     float y[6], exact, none[6];
-    output(&c, "y", ir_matmul(c.f, input(&c, "a", type_of(DT_f32, SET_ALL, 2, ROWS(3, 2)), a),
-                              input(&c, "b", type_of(DT_f32, SET_ALL, 2, ROWS(2, 2)), b)), y);
-    output(&c, "exact", ir_matmul(c.f, input(&c, "p", type_of(DT_f32, SET_ALL, 2, ROWS(1, 2)), p),
-                                  input(&c, "q", type_of(DT_f32, SET_ALL, 2, ROWS(2, 1)), q)), &exact);
+    output(&c, "y",
+           ir_matmul(c.f, input(&c, "a", type_of(DT_f32, SET_ALL, 2, ROWS(3, 2)), a),
+                     input(&c, "b", type_of(DT_f32, SET_ALL, 2, ROWS(2, 2)), b)),
+           y);
+    output(&c, "exact",
+           ir_matmul(c.f, input(&c, "p", type_of(DT_f32, SET_ALL, 2, ROWS(1, 2)), p),
+                     input(&c, "q", type_of(DT_f32, SET_ALL, 2, ROWS(2, 1)), q)),
+           &exact);
     Val empty = ir_const(c.f, type_of(DT_f32, SET_ALL, 2, ROWS(2, 0)), 1);
     output(&c, "none", ir_matmul(c.f, empty, ir_reshape(c.f, empty, ROWS(0, 3), 2)), none);
     end(&c);
@@ -358,7 +387,8 @@ static void test_moves(void **state) {
     output(&c, "transposed", ir_transpose(c.f, v, ROWS(1, 0)), transposed);
     output(&c, "sliced", part, sliced);
     output(&c, "padded", ir_pad(c.f, part, ROWS(1, 0, 5, 1, 1, 1)), padded);
-    output(&c, "joined", ir_concat(c.f, (Val[]){v, ir_slice(c.f, v, ROWS(1, 1, 1, 0, 3, 1))}, 2, 0), joined);
+    output(&c, "joined", ir_concat(c.f, (Val[]){v, ir_slice(c.f, v, ROWS(1, 1, 1, 0, 3, 1))}, 2, 0),
+           joined);
     output(&c, "spread", ir_bcast(c.f, column, ROWS(2, 2, 3), 3), spread);
     end(&c);
     EXPECT(transposed, 1, 4, 2, 5, 3, 6);
@@ -373,7 +403,8 @@ static void test_highest_rank(void **state) {
     Case c = setup(2, 1, 0, ROWS(0), ROWS(0));
     float x[16], y[16];
     for (int i = 0; i < 16; i++) x[i] = (float)i;
-    const int64_t dim[MAX_RANK] = {1, 2, 1, 1, 2, 1, 1, 2}, axes[MAX_RANK] = {7, 6, 5, 4, 3, 2, 1, 0};
+    const int64_t dim[MAX_RANK] = {1, 2, 1, 1, 2, 1, 1, 2},
+                  axes[MAX_RANK] = {7, 6, 5, 4, 3, 2, 1, 0};
     Val v = input(&c, "x", type_of(DT_f32, c.src, MAX_RANK, dim), x);
     output(&c, "y", ir_transpose(c.f, v, axes), y);
     end(&c);
@@ -385,7 +416,8 @@ static void test_views(void **state) {
     Case c = setup(2, 1, 1, ROWS(1), ROWS(0));
     const float x[] = {1, 2, 3, 4};
     float y[2], back[4];
-    Val rows = ir_enter(c.f, input(&c, "x", type_of(DT_f32, SET_ALL, 2, ROWS(dim_of(c.src), 2)), x), c.src);
+    Val rows = ir_enter(c.f, input(&c, "x", type_of(DT_f32, SET_ALL, 2, ROWS(dim_of(c.src), 2)), x),
+                        c.src);
     output(&c, "y", ir_gather(c.f, rows, c.to_src), y);
     output(&c, "back", ir_leave(c.f, rows), back);
     end(&c);
@@ -409,7 +441,8 @@ static void test_cast_from_float(void **state) {
     output(&c, "b", ir_cast(c.f, v, DT_bool), b);
     output(&c, "f", ir_cast(c.f, v, DT_f32), f);
     end(&c);
-    const int32_t want_i[] = {-2, 2, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MAX, 0, INT32_MAX, 0, 0};
+    const int32_t want_i[] = {-2,        2, INT32_MAX, INT32_MIN, INT32_MAX,
+                              INT32_MAX, 0, INT32_MAX, 0,         0};
     assert_memory_equal(i, want_i, sizeof want_i);
     EXPECT_INT(l, -2, 2, INT64_MAX, INT64_MIN, 2147483647, INT64_MAX, 0, INT64_MAX, 0, 0);
     assert_memory_equal(b, ((const uint8_t[]){1, 1, 1, 1, 1, 1, 1, 1, 0, 1}), sizeof b);
@@ -463,7 +496,8 @@ static void test_unbound(void **state) {
     (void)state;
     Case c = dense();
     float y;
-    Val x = input_f32(&c, "x", SET_ALL, FLOATS(2)), missing = ir_input(c.f, "missing", type_scalar(DT_f32, SET_ALL));
+    Val x = input_f32(&c, "x", SET_ALL, FLOATS(2)),
+        missing = ir_input(c.f, "missing", type_scalar(DT_f32, SET_ALL));
     output(&c, "y", ir_add(c.f, x, x), &y);
     output(&c, "unasked", ir_exp(c.f, missing), NULL);
     assert_int_equal(run(&c), ST_OK);
@@ -513,7 +547,8 @@ static void test_too_large(void **state) {
     (void)state;
     Case c = dense();
     float y;
-    Val big = ir_const(c.f, type_of(DT_f32, SET_ALL, 3, ROWS(INT64_C(1) << 31, INT64_C(1) << 31, 8)), 1);
+    Val big =
+        ir_const(c.f, type_of(DT_f32, SET_ALL, 3, ROWS(INT64_C(1) << 31, INT64_C(1) << 31, 8)), 1);
     output(&c, "y", ir_fsum(c.f, big, 7), &y);
     int64_t live = mem_live();
     assert_int_equal(run(&c), ST_NOMEM);
@@ -559,6 +594,7 @@ int main(void) {
         cmocka_unit_test(test_softmax_heads),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_feature_order),
+        cmocka_unit_test(test_huge_nothing),
         cmocka_unit_test(test_feature_folds),
         cmocka_unit_test(test_matmul),
         cmocka_unit_test(test_moves),

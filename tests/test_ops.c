@@ -46,7 +46,7 @@ static Wide wide_floordiv(Wide a, Wide b);
     REF(le, a <= b, a <= b)                                                                        \
     REF(eq, a == b, a == b)                                                                        \
     REF(ne, a != b, a != b)                                                                        \
-    REF(and, NONE_HERE, a & b)                                                                     \
+    REF(and, NONE_HERE, a &b)                                                                      \
     REF(or, NONE_HERE, a | b)                                                                      \
     REF(xor, NONE_HERE, a ^ b)                                                                     \
     REF(not, NONE_HERE, ~a)                                                                        \
@@ -101,11 +101,11 @@ enum { NUM_ROWS = sizeof rows / sizeof *rows };
 
 /* ---- operands ---- */
 
-static const double float_points[] = {
-    0.0, -0.0, 1, -1, 0.5, 0.1, 3, -3.7, 100, -16777217, 1e-39, -DBL_TRUE_MIN, DBL_MIN, 3e38, -DBL_MAX,
-    HUGE_VAL, -HUGE_VAL, 0.0 / 1};
-static const int64_t int_points[] = {0,         1,         -1,        2,         -2,       7, -7, 100,
-                                     INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 123456789};
+static const double float_points[] = {0.0,     -0.0, 1,        -1,        0.5,       0.1,
+                                      3,       -3.7, 100,      -16777217, 1e-39,     -DBL_TRUE_MIN,
+                                      DBL_MIN, 3e38, -DBL_MAX, HUGE_VAL,  -HUGE_VAL, 0.0 / 1};
+static const int64_t int_points[] = {0,   1,         -1,        2,         -2,        7,        -7,
+                                     100, INT32_MAX, INT32_MIN, INT64_MAX, INT64_MIN, 123456789};
 enum { MAX_POINTS = 18, MAX_TUPLES = MAX_POINTS * MAX_POINTS * MAX_POINTS };
 
 static int num_points(Dtype t) {
@@ -131,11 +131,11 @@ static Cell point(Dtype t, int k) {
     return (Cell){.d = is_nan ? nan("") : float_points[k]};
 }
 
-static double as_float(Dtype t, Cell x) {
-    return t == DT_f32 ? (double)x.f : t == DT_f64 ? x.d : (double)x.b;
-}
-
 static Wide as_int(Dtype t, Cell x) { return t == DT_bool ? x.b : t == DT_i32 ? x.i : x.l; }
+
+static double as_float(Dtype t, Cell x) {
+    return t == DT_f32 ? (double)x.f : t == DT_f64 ? x.d : (double)as_int(t, x);
+}
 
 static Cell float_cell(Dtype t, double x) {
     if (t == DT_bool) return (Cell){.b = x != 0};
@@ -152,7 +152,8 @@ static Cell int_cell(Dtype t, Wide x) {
 static bool is_close(Dtype t, Cell got, Cell want, double ulp) {
     double x = as_float(t, got), y = as_float(t, want);
     if (dtype_is_float(t) && y != y) return x != x;
-    if (ulp == 0 || !dtype_is_float(t) || isinf(y)) return !memcmp(&got, &want, (size_t)dtype_size(t));
+    if (ulp == 0 || !dtype_is_float(t) || isinf(y))
+        return !memcmp(&got, &want, (size_t)dtype_size(t));
     double next = t == DT_f32 ? (double)nextafterf((float)y, HUGE_VALF) : nextafter(y, HUGE_VAL);
     return fabs(x - y) <= ulp * fabs(next - y);
 }
@@ -194,7 +195,9 @@ static void check(const Row *row, const Operands *o, const Cell *got) {
         if (dtype_is_float(t))
             want = float_cell(o->result, row->on_floats(as_float(o->dtype[0], a), as_float(t, b),
                                                         as_float(t, c)));
-        else want = int_cell(o->result, row->on_ints(as_int(o->dtype[0], a), as_int(t, b), as_int(t, c)));
+        else
+            want = int_cell(o->result,
+                            row->on_ints(as_int(o->dtype[0], a), as_int(t, b), as_int(t, c)));
         if (!is_promised(row, t, a, b) || is_close(o->result, got[i], want, row->ulp)) continue;
         fail_msg("%s of %s at %g, %g, %g: %.17g, not %.17g", op_info[row->op].name, dtype_name(t),
                  as_float(t, a), as_float(t, b), as_float(t, c), as_float(o->result, got[i]),
@@ -221,7 +224,8 @@ static bool run_row(const Row *row, Dtype t) {
         o.result = (Dtype)ir_type(f, y)->dtype;
         ir_add_result(f, "y", y);
         Array in[3], out = column(o.result, o.count, got, sizeof *got);
-        for (int k = 0; k < row->arity; k++) in[k] = column(o.dtype[k], o.count, o.cell[k], sizeof(Cell));
+        for (int k = 0; k < row->arity; k++)
+            in[k] = column(o.dtype[k], o.count, o.cell[k], sizeof(Cell));
         Domain domain = {.set_size = (int64_t[]){1, o.count}};
         assert_int_equal(interp_run(f, &domain, in, &out), ST_OK);
         /* The builder sorts commuting operands: hand the reference the same ones. */
@@ -274,6 +278,7 @@ static void test_many_operands(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_many_operands)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows),
+                                       cmocka_unit_test(test_many_operands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,9 @@ static double ulps(long double got, long double want, long double rounded, int b
 
 static double ulps_f32(float got, double want) { return ulps(got, want, (float)want, 24, -125); }
 
-static double ulps_f64(double got, long double want) { return ulps(got, want, (double)want, 53, -1021); }
+static double ulps_f64(double got, long double want) {
+    return ulps(got, want, (double)want, 53, -1021);
+}
 
 static uint64_t next_random(void) {
     static uint64_t state = 88172645463325252u;
@@ -71,8 +73,9 @@ static void test_f32(void **state) {
 
 /* All over, where results are ordinary, and beside the points where something changes. */
 static double draw(uint64_t k) {
-    static const double corner[] = {0,    DBL_TRUE_MIN,       DBL_MIN,   DBL_MAX, 1,  M_SQRT1_2, M_SQRT2,
-                                    .625, 709.78271289338397, 745.13321, 708.396, 22, HUGE_VAL};
+    static const double corner[] = {
+        0,    DBL_TRUE_MIN,       DBL_MIN,   DBL_MAX, 1,  M_SQRT1_2, M_SQRT2,
+        .625, 709.78271289338397, 745.13321, 708.396, 22, HUGE_VAL};
     uint64_t r = next_random();
     if (k % 4 == 0) return as_flt_f64((int64_t)r);
     if (k % 4 == 1) return (double)(r >> 11) * 0x1p-53 * 1500 - 750;
@@ -132,7 +135,7 @@ static void check_division(double a, double b) {
 
 static void test_division(void **state) {
     (void)state;
-    static const double points[] = {0.0, -0.0, 1,  -1,  5,   -5,     .1,        -.1,      .3,
+    static const double points[] = {0.0, -0.0, 1,  -1,  5,   -5,     .1,      -.1,      .3,
                                     1e9, 3,    -3, 7.5, 1e4, -1e-20, DBL_MIN, HUGE_VAL, -HUGE_VAL};
     int n = sizeof points / sizeof *points;
     for (int i = 0; i < n; i++)

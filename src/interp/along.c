@@ -7,8 +7,6 @@
 
 #include "interp/words.h"
 
-
-
 static int64_t entry(const void *index, bool wide, int64_t p) {
     return wide ? ((const int64_t *)index)[p] : ((const int32_t *)index)[p];
 }
@@ -123,8 +121,8 @@ static void reduce_int(const Eval *q, const Lead *l) {
     uint64_t *sum = (uint64_t *)q->out->data;
     for (int64_t i = 0; i < l->count; i++)
         for (int64_t k = 0; k < x->numel; k++)
-            sum[at(l, i) * x->numel + k] +=
-                (uint64_t)value_get_int(value_dtype(x), x->data + (i * x->numel + k) * value_size(x));
+            sum[at(l, i) * x->numel + k] += (uint64_t)value_get_int(
+                value_dtype(x), x->data + (i * x->numel + k) * value_size(x));
 }
 
 Status eval_reduce(const Eval *q) {
@@ -175,7 +173,8 @@ Status eval_rmax(const Eval *q) {
     for (int64_t i = 0; i < l.count; i++)
         for (int64_t k = 0; k < x->numel; k++) {
             int64_t to = at(&l, i) * x->numel + k;
-            ties[to] += is_tie(value_dtype(x), x->data + (i * x->numel + k) * size, y->data + to * size);
+            ties[to] +=
+                is_tie(value_dtype(x), x->data + (i * x->numel + k) * size, y->data + to * size);
         }
     return ST_OK;
 }

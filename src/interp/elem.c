@@ -25,10 +25,13 @@ typedef void Kernel(int64_t n, const void *pa, const void *pb, const void *pc, v
 #define IS_NUM 1
 #include "interp/elem.inc"
 
-void elem_apply(Op op, Dtype dtype, int64_t n, const void *a, const void *b, const void *c, void *out) {
-    static Kernel *const *const kernels[] = {
-        [DT_bool] = kernels_i1, [DT_i32] = kernels_i32, [DT_i64] = kernels_i64,
-        [DT_f32] = kernels_f32, [DT_f64] = kernels_f64};
+void elem_apply(Op op, Dtype dtype, int64_t n, const void *a, const void *b, const void *c,
+                void *out) {
+    static Kernel *const *const kernels[] = {[DT_bool] = kernels_i1,
+                                             [DT_i32] = kernels_i32,
+                                             [DT_i64] = kernels_i64,
+                                             [DT_f32] = kernels_f32,
+                                             [DT_f64] = kernels_f64};
     TIGA_ASSERT(kernels[dtype][op]);
     kernels[dtype][op](n, a, b, c, out);
 }

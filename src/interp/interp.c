@@ -15,7 +15,9 @@ Status run_alloc(Run *run, const char *what, int64_t count, int64_t size, void *
     bool fits = !__builtin_mul_overflow(count, size, &bytes) &&
                 bytes <= PTRDIFF_MAX - (int64_t)sizeof(Block);
     Block *b = fits ? mem_alloc(sizeof *b + (size_t)bytes) : NULL;
-    if (!b) return err_set(ST_NOMEM, "out of memory: %s: %.0f bytes", what, (double)count * (double)size);
+    if (!b)
+        return err_set(ST_NOMEM, "out of memory: %s: %.0f bytes", what,
+                       (double)count * (double)size);
     memset(b->data, 0, (size_t)bytes);
     b->next = run->blocks;
     run->blocks = b;
@@ -45,10 +47,13 @@ Status eval_alloc(const Eval *q, uint32_t k) {
 
 /* Sizes of a type in this domain. numel saturates: an extent of 0 beside huge ones is legal. */
 static Value value_of(const Run *run, const Type *type) {
-    Value v = {.type = type, .rows = type->set == SET_ALL ? 1 : run->domain->set_size[type->set], .numel = 1};
+    Value v = {.type = type,
+               .rows = type->set == SET_ALL ? 1 : run->domain->set_size[type->set],
+               .numel = 1};
     bool is_empty = false;
     for (int k = 0; k < type->rank; k++) {
-        v.dim[k] = dim_is_set(type->dim[k]) ? run->domain->set_size[dim_set(type->dim[k])] : type->dim[k];
+        v.dim[k] =
+            dim_is_set(type->dim[k]) ? run->domain->set_size[dim_set(type->dim[k])] : type->dim[k];
         is_empty |= v.dim[k] == 0;
         if (__builtin_mul_overflow(v.numel, v.dim[k], &v.numel)) v.numel = INT64_MAX;
     }
@@ -99,7 +104,8 @@ static Status eval_constant(const Eval *q) {
 }
 
 static Status eval_launch(const Eval *q) {
-    return err_set(ST_UNSUPPORTED, "launch of '%s': a compiled kernel cannot be interpreted", q->node->attr.name);
+    return err_set(ST_UNSUPPORTED, "launch of '%s': a compiled kernel cannot be interpreted",
+                   q->node->attr.name);
 }
 
 static Status run_values(Run *run, const Fn *f, const Value *const *inputs, const bool *is_wanted,
@@ -110,7 +116,8 @@ static Status eval_traverse(const Eval *q) {
     const Fn *body = q->node->attr.body;
     const Value **results;
     bool *all;
-    Status st = run_alloc(q->run, "results of a group", body->results.len, sizeof *results, &results);
+    Status st =
+        run_alloc(q->run, "results of a group", body->results.len, sizeof *results, &results);
     if (!st) st = run_alloc(q->run, "results of a group", body->results.len, sizeof *all, &all);
     if (st) return st;
     memset(all, true, body->results.len);
@@ -150,7 +157,8 @@ static void mark_live(const Frame *w, const bool *is_wanted) {
     for (uint32_t k = 0; k < f->results.len; k++)
         if (is_wanted[k]) w->live[f->results.data[k].val] = 1;
     for (Val v = ir_count(f) - 1; v > 0; v--)
-        for (uint32_t k = 0; w->live[v] && k < ir_node(f, v)->num_args; k++) w->live[ir_arg(f, v, k)] = 1;
+        for (uint32_t k = 0; w->live[v] && k < ir_node(f, v)->num_args; k++)
+            w->live[ir_arg(f, v, k)] = 1;
 }
 
 static Status frame_new(Run *run, const Fn *f, const bool *is_wanted, Frame *w) {

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* A value's shape and strides with the set's axis in front. */
+/* A value's shape and strides with the set's axis in front; strides are 0 where there is no element
+ * (other extents may then be of any size). */
 typedef struct {
     int rank;
     int64_t dim[MAX_RANK + 1], stride[MAX_RANK + 1];
@@ -15,7 +16,7 @@ typedef struct {
 static Layout layout_of(const Value *v) {
     Layout l = {.rank = v->type->rank + 1, .dim = {v->rows}};
     memcpy(l.dim + 1, v->dim, sizeof v->dim);
-    dense_strides(l.rank, l.dim, value_size(v), l.stride);
+    if (value_count(v) > 0) dense_strides(l.rank, l.dim, value_size(v), l.stride);
     return l;
 }
 
@@ -104,7 +105,8 @@ static void copy_into(const Eval *q, uint32_t k, const int64_t *stride, int64_t 
     const Value *x = q->args[k];
     if (value_count(x) == 0) return;
     Layout from = layout_of(x);
-    strided_copy(from.rank, from.dim, value_size(x), q->out->data + offset, stride, x->data, from.stride);
+    strided_copy(from.rank, from.dim, value_size(x), q->out->data + offset, stride, x->data,
+                 from.stride);
 }
 
 Status eval_pad(const Eval *q) {
@@ -142,7 +144,8 @@ static void fold(Op op, Dtype t, int64_t n, const char *x, char *out) {
     int64_t width = n < FEATURE_LANES ? n : FEATURE_LANES;
     memcpy(lane, x, (size_t)(width * size));
     for (int64_t i = FEATURE_LANES; i < n; i += FEATURE_LANES)
-        elem_apply(op, t, n - i < FEATURE_LANES ? n - i : FEATURE_LANES, lane, x + i * size, NULL, lane);
+        elem_apply(op, t, n - i < FEATURE_LANES ? n - i : FEATURE_LANES, lane, x + i * size, NULL,
+                   lane);
     for (int64_t half = FEATURE_LANES / 2; half >= 1; half /= 2) {
         if (width <= half) continue;
         elem_apply(op, t, width - half, lane, lane + half * size, NULL, lane);
@@ -157,19 +160,17 @@ static void fold_empty(Op op, Dtype t, char *out) {
     else value_set_int(t, out, op == OP_fsum ? 0 : t == DT_i32 ? INT32_MIN : INT64_MIN);
 }
 
-/* The operand's copy with the axes in `ints` moved behind the others: groups of n neighbours. */
-static Status group_axes(const Eval *q, char **out, int64_t *n) {
+/* The operand's copy with the axes in `ints` moved behind the others. */
+static Status group_axes(const Eval *q, char **out) {
     const Value *x = q->args[0];
     Layout from = layout_of(x), moved = {.rank = from.rank};
     int64_t to_stride[MAX_RANK + 1];
     uint32_t kept = 0, folded = 0, num_folded = q->node->attr.num_ints;
-    *n = 1;
     for (int k = 0; k < from.rank; k++) {
         bool is_folded = folded < num_folded && q->node->attr.ints[folded] + 1 == k;
         uint32_t at = is_folded ? (uint32_t)from.rank - num_folded + folded++ : kept++;
         moved.dim[at] = from.dim[k];
         moved.stride[at] = from.stride[k];
-        if (is_folded) *n *= from.dim[k];
     }
     Status st = run_alloc(q->run, "features in order", value_count(x), value_size(x), out);
     if (st || value_count(x) == 0) return st;
@@ -180,11 +181,11 @@ static Status group_axes(const Eval *q, char **out, int64_t *n) {
 
 static Status eval_fold(const Eval *q, Op op) {
     char *x;
-    int64_t n;
-    Status st = eval_alloc(q, 0);
-    if (!st) st = group_axes(q, &x, &n);
-    if (st) return st;
     const Value *y = q->out;
+    Status st = eval_alloc(q, 0);
+    if (!st) st = group_axes(q, &x);
+    if (st || value_count(y) == 0) return st;
+    int64_t n = value_count(q->args[0]) / value_count(y);
     Dtype t = value_dtype(y);
     for (int64_t i = 0; i < value_count(y); i++) {
         char *out = y->data + i * value_size(y);
@@ -202,13 +203,14 @@ Status eval_fmax(const Eval *q) { return eval_fold(q, OP_max); }
 
 /* One product [m, k] x [k, n], a row of the result at a time: the row holds the accumulators, and
  * `splat` (n entries) an element of a spread beside the row of b. */
-static void product(Dtype t, int64_t m, int64_t k, int64_t n, const char *a, const char *b, char *splat,
-                    char *out) {
+static void product(Dtype t, int64_t m, int64_t k, int64_t n, const char *a, const char *b,
+                    char *splat, char *out) {
     int size = dtype_size(t);
     for (int64_t i = 0; i < m; i++, out += n * size)
         for (int64_t l = 0; l < k; l++) {
             const char *row = b + l * n * size;
-            for (int64_t j = 0; j < n; j++) memcpy(splat + j * size, a + (i * k + l) * size, (size_t)size);
+            for (int64_t j = 0; j < n; j++)
+                memcpy(splat + j * size, a + (i * k + l) * size, (size_t)size);
             if (l == 0) elem_apply(OP_mul, t, n, splat, row, NULL, out);
             else elem_apply(OP_fma, t, n, splat, row, out, out);
         }
@@ -223,7 +225,7 @@ Status eval_matmul(const Eval *q) {
     if (!st) st = run_alloc(q->run, "row of a product", n, size, &splat);
     if (st || value_count(y) == 0) return st;
     for (int64_t i = 0; i < value_count(y) / (m * n); i++)
-        product(value_dtype(y), m, k, n, a->data + i * m * k * size, b->data + i * k * n * size, splat,
-                y->data + i * m * n * size);
+        product(value_dtype(y), m, k, n, a->data + i * m * k * size, b->data + i * k * n * size,
+                splat, y->data + i * m * n * size);
     return ST_OK;
 }

@@ -54,7 +54,8 @@ void strided_copy(int rank, const int64_t *dim, int size, char *to, const int64_
 void dense_strides(int rank, const int64_t *dim, int size, int64_t *stride);
 
 /* out[i] = op(a[i], b[i], c[i]); dtype is that of the last operand; out may be a. */
-void elem_apply(Op op, Dtype dtype, int64_t n, const void *a, const void *b, const void *c, void *out);
+void elem_apply(Op op, Dtype dtype, int64_t n, const void *a, const void *b, const void *c,
+                void *out);
 
 Status eval_elem(const Eval *q);
 #define SHAPE(op, ...) Status eval_##op(const Eval *q);
