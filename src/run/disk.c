@@ -16,11 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORMAT = 1, MAX_KEY = 1 << 24, MAX_CODE = 1 << 28, NAME_SIZE = 64 };
-static const char magic[8] = "tigacode";
+enum { MAGIC_SIZE = 8, FORMAT = 1, MAX_KEY = 1 << 24, MAX_CODE = 1 << 28, NAME_SIZE = 64 };
+static const char magic[] = "tigacode";
 
 typedef struct {
-    char magic[8];
+    char magic[MAGIC_SIZE];
     uint32_t format, codegen_version;
     uint64_t hash; /* of the whole file with this member 0 */
     uint64_t stamp, key_size, code_size;
@@ -121,7 +121,7 @@ static uint64_t file_hash(const Header *header, const void *key, const void *cod
 }
 
 static bool header_is_good(const Header *h, size_t file_size) {
-    return !memcmp(h->magic, magic, sizeof magic) && h->format == FORMAT &&
+    return !memcmp(h->magic, magic, MAGIC_SIZE) && h->format == FORMAT &&
            h->codegen_version == CODEGEN_VERSION && h->key_size <= MAX_KEY &&
            h->code_size <= MAX_CODE && sizeof *h + h->key_size + h->code_size == file_size;
 }
@@ -183,7 +183,7 @@ static bool write_file(int fd, const Key *key, uint64_t stamp, const Image *imag
                 .code_size = image->size,
                 .row_state_size = image->row_state_size,
                 .slot_size = image->slot_size};
-    memcpy(h.magic, magic, sizeof magic);
+    memcpy(h.magic, magic, MAGIC_SIZE);
     memcpy(h.entry, image->entry, sizeof h.entry);
     h.hash = file_hash(&h, key->bytes, image->bytes);
     return write_all(fd, &h, sizeof h) && write_all(fd, key->bytes, key->size) &&
