@@ -1,0 +1,236 @@
+/* Work is cut into *items*, items are gathered in *groups*, a group is one task.
+ *
+ * Without slots a group is one item. With slots there is a fixed number of groups, each of
+ * neighbouring chunks, and each has its slot, so whatever reduces to `all` is accumulated in row
+ * order in a slot and the slots are merged in order.
+ *
+ *   sweep 0         items are chunks: whole rows run through all phases; parts of split rows
+ *                   do phase 0
+ *   join p          items are split rows: their parts' states merge left to right, finish(p)
+ *   sweep p >= 1    items are parts of split rows
+ *   last            slots merge left to right; end */
+#include "run/sched.h"
+
+#include "base/pool.h"
+#include "run/buffers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The parts of the rows that are longer than a chunk. */
+typedef struct {
+    int64_t num_parts, num_rows;
+    int64_t *part_of_chunk; /* where that chunk is a part */
+    int64_t *chunk;         /* of each part */
+    int64_t *first;         /* part of each split row, and num_parts: num_rows + 1 entries */
+    char *states;           /* one a part */
+    size_t state_stride;
+} Split;
+
+typedef struct {
+    const Job *job;
+    int64_t rows_per_chunk, num_chunks, num_slots;
+    char *slots; /* num_slots, NULL where there are none */
+    size_t slot_stride;
+    Split split;
+    int64_t phase;
+    bool small;
+} Sched;
+
+/* ---- chunks and groups ---- */
+
+static Chunk chunk_at(const Sched *s, int64_t c) {
+    const Job *job = s->job;
+    if (job->csr && job->num_phases) return job->csr->chunks[c];
+    int64_t row = c * s->rows_per_chunk, end = row + s->rows_per_chunk;
+    return (Chunk){.row = row, .row_end = end < job->args->num_rows ? end : job->args->num_rows};
+}
+
+/* Wide rows make small chunks: about as much work as a chunk of edges of one float. */
+static int64_t rows_per_chunk(int64_t width) {
+    enum { ELEMENTS = 1 << 16, LEAST = 16, MOST = CHUNK_ROWS };
+    int64_t rows = ELEMENTS / width / LEAST * LEAST;
+    return rows < LEAST ? LEAST : rows > MOST ? MOST : rows;
+}
+
+static int64_t first_chunk_of_slot(const Sched *s, int64_t slot) {
+    return slot * s->num_chunks / s->num_slots;
+}
+
+/* Of a rising list, the first entry whose value is at least `least`. */
+static int64_t lower_bound(const int64_t *list, int64_t len, int64_t least) {
+    int64_t low = 0;
+    while (low < len) {
+        int64_t mid = low + (len - low) / 2;
+        if (list[mid] < least) low = mid + 1;
+        else len = mid;
+    }
+    return low;
+}
+
+typedef struct {
+    int64_t begin, end;
+} Range;
+
+static Range chunks_of_group(const Sched *s, int64_t g) {
+    if (!s->slots) return (Range){g, g + 1};
+    return (Range){first_chunk_of_slot(s, g), first_chunk_of_slot(s, g + 1)};
+}
+
+static Range parts_of_group(const Sched *s, int64_t g) {
+    if (!s->slots) return (Range){g, g + 1};
+    Range c = chunks_of_group(s, g);
+    return (Range){lower_bound(s->split.chunk, s->split.num_parts, c.begin),
+                   lower_bound(s->split.chunk, s->split.num_parts, c.end)};
+}
+
+/* A split row belongs to the group of its first part. */
+static Range split_rows_of_group(const Sched *s, int64_t g) {
+    if (!s->slots) return (Range){g, g + 1};
+    Range p = parts_of_group(s, g);
+    return (Range){lower_bound(s->split.first, s->split.num_rows, p.begin),
+                   lower_bound(s->split.first, s->split.num_rows, p.end)};
+}
+
+static char *slot_of_group(const Sched *s, int64_t g) {
+    return s->slots ? s->slots + (size_t)g * s->slot_stride : NULL;
+}
+
+static char *state_of_part(const Sched *s, int64_t part) {
+    return s->split.states + (size_t)part * s->split.state_stride;
+}
+
+static Status run_groups(const Sched *s, int64_t num_items, void (*task)(void *ctx, int64_t g)) {
+    int64_t num_groups = s->slots ? s->num_slots : num_items;
+    if (!s->small && num_groups > 1) return pool_run(num_groups, task, (void *)s);
+    for (int64_t g = 0; g < num_groups; g++) task((void *)s, g);
+    return ST_OK;
+}
+
+/* ---- tasks ---- */
+
+static void run_part(const Sched *s, int64_t part, int64_t chunk, char *slot) {
+    Chunk c = s->job->csr->chunks[chunk];
+    char *state = state_of_part(s, part);
+    s->job->code->begin(s->job->args, s->phase, c.row, state);
+    s->job->code->part(s->job->args, s->phase, c.row, c.edge, c.edge_end, state, slot);
+}
+
+static void first_sweep(void *ctx, int64_t g) {
+    const Sched *s = ctx;
+    char *slot = slot_of_group(s, g);
+    Range chunks = chunks_of_group(s, g);
+    if (slot) s->job->code->slot_begin(s->job->args, slot);
+    for (int64_t k = chunks.begin; k < chunks.end; k++) {
+        Chunk c = chunk_at(s, k);
+        if (c.part) run_part(s, s->split.part_of_chunk[k], k, slot);
+        else s->job->code->rows(s->job->args, c.row, c.row_end, slot);
+    }
+}
+
+static void next_sweep(void *ctx, int64_t g) {
+    const Sched *s = ctx;
+    Range parts = parts_of_group(s, g);
+    for (int64_t p = parts.begin; p < parts.end; p++)
+        run_part(s, p, s->split.chunk[p], slot_of_group(s, g));
+}
+
+static void join_row(const Sched *s, int64_t row, char *slot) {
+    const Split *split = &s->split;
+    const Job *job = s->job;
+    int64_t first = split->first[row], end = split->first[row + 1];
+    char *state = state_of_part(s, first);
+    for (int64_t p = first + 1; p < end; p++)
+        job->code->merge(job->args, s->phase, state, state_of_part(s, p));
+    job->code->finish(job->args, s->phase, job->csr->chunks[split->chunk[first]].row, state, slot);
+    if (s->phase + 1 == job->num_phases) return;
+    for (int64_t p = first + 1; p < end; p++)
+        memcpy(state_of_part(s, p), state, split->state_stride);
+}
+
+static void join(void *ctx, int64_t g) {
+    const Sched *s = ctx;
+    Range rows = split_rows_of_group(s, g);
+    for (int64_t r = rows.begin; r < rows.end; r++) join_row(s, r, slot_of_group(s, g));
+}
+
+/* ---- set-up ---- */
+
+static size_t round_up(uint64_t size) { return ((size_t)size + 63) / 64 * 64; }
+
+static void list_parts(Sched *s) {
+    Split *split = &s->split;
+    const Chunk *chunks = s->job->csr->chunks;
+    int64_t parts = 0, rows = 0;
+    for (int64_t c = 0; c < s->num_chunks; c++) {
+        if (!chunks[c].part) continue;
+        bool same = parts && chunks[split->chunk[parts - 1]].row == chunks[c].row;
+        if (!same) split->first[rows++] = parts;
+        split->part_of_chunk[c] = parts;
+        split->chunk[parts++] = c;
+    }
+    split->first[rows] = parts;
+    split->num_parts = parts;
+    split->num_rows = rows;
+}
+
+static Status split_begin(Sched *s) {
+    Split *split = &s->split;
+    size_t n = (size_t)s->num_chunks;
+    split->part_of_chunk = buf_alloc((3 * n + 1) * sizeof(int64_t), "parts of split rows");
+    if (!split->part_of_chunk) return ST_NOMEM;
+    split->chunk = split->part_of_chunk + n;
+    split->first = split->chunk + n;
+    list_parts(s);
+    split->state_stride = round_up(s->job->row_state_size);
+    split->states =
+        buf_alloc((size_t)split->num_parts * split->state_stride, "states of split rows");
+    return split->states ? ST_OK : ST_NOMEM;
+}
+
+static Status slots_begin(Sched *s) {
+    s->num_slots = s->num_chunks < 1 ? 1 : s->num_chunks < MAX_SLOTS ? s->num_chunks : MAX_SLOTS;
+    s->slot_stride = round_up(s->job->slot_size);
+    s->slots = buf_alloc((size_t)s->num_slots * s->slot_stride, "slots of sums over everything");
+    return s->slots ? ST_OK : ST_NOMEM;
+}
+
+static Status sweep_and_join(Sched *s) {
+    bool is_split = s->split.num_parts > 0;
+    Status status = run_groups(s, s->num_chunks, first_sweep);
+    if (!status && is_split) status = run_groups(s, s->split.num_rows, join);
+    while (!status && is_split && ++s->phase < s->job->num_phases) {
+        status = run_groups(s, s->split.num_parts, next_sweep);
+        if (!status) status = run_groups(s, s->split.num_rows, join);
+    }
+    return status;
+}
+
+static void finish_slots(const Sched *s) {
+    const Job *job = s->job;
+    for (int64_t k = 1; s->slots && k < s->num_slots; k++)
+        job->code->slot_merge(job->args, s->slots, slot_of_group(s, k));
+    job->code->end(job->args, s->slots);
+}
+
+static Sched plan_chunks(const Job *job) {
+    Sched s = {.job = job, .rows_per_chunk = rows_per_chunk(job->width)};
+    int64_t rows = job->args->num_rows, edges = job->csr ? job->args->num_edges : 0;
+    if (job->csr && job->num_phases) s.num_chunks = job->csr->num_chunks;
+    else s.num_chunks = rows / s.rows_per_chunk + (rows % s.rows_per_chunk != 0);
+    s.small = rows + edges < SMALL_WORK && (rows + edges) * job->width < SMALL_WORK;
+    return s;
+}
+
+Status sched_run(const Job *job) {
+    Sched s = plan_chunks(job);
+    Status status = ST_OK;
+    if (job->csr && job->num_phases && job->csr->has_split) status = split_begin(&s);
+    if (!status && job->has_slots) status = slots_begin(&s);
+    if (!status) status = sweep_and_join(&s);
+    if (!status) finish_slots(&s);
+    buf_free(s.split.part_of_chunk);
+    buf_free(s.split.states);
+    buf_free(s.slots);
+    return status;
+}
