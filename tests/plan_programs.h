@@ -88,13 +88,15 @@ static Val edge_mlp(Fn *f, Val x) {
 }
 
 static Val gatv2(Fn *f, Val x) {
-    Val z = ir_add(f, at_dst(f, linear(f, x, param(f, "Wl", F, F))), at_src(f, linear(f, x, param(f, "Wr", F, F))));
+    Val z = ir_add(f, at_dst(f, linear(f, x, param(f, "Wl", F, F))),
+                   at_src(f, linear(f, x, param(f, "Wr", F, F))));
     Val s = linear(f, relu(f, z), param(f, "a", F, 1));
     return ir_part(f, ir_softmax(f, s, at_src(f, x), map_dst(0)), 0);
 }
 
 static Val largest(Fn *f, Val x) {
-    return ir_part(f, ir_rmax(f, ir_mul(f, wide(f, in_vec(f, "w", HE, 0)), at_src(f, x)), map_dst(0)), 0);
+    return ir_part(
+        f, ir_rmax(f, ir_mul(f, wide(f, in_vec(f, "w", HE, 0)), at_src(f, x)), map_dst(0)), 0);
 }
 
 static Val mean(Fn *f, Val m) {
@@ -163,10 +165,13 @@ static const Program programs[] = {
     {"two relations", two_relations, "d1 d1", "d1 s1 d1 s1", "-0 s1 s1", "s1 d1 s1 d1"},
     {"GCN 1", gcn_layer, "d1", "d1 s1", "-0 s1", "d1 s1"},
     {"GCN 2", gcn2, "d1 d1", "d1 d1 s1 s1", "-0 s1 s1", "d1 d1 s1 s1"},
-    {"GCN 4", gcn4, "d1 d1 d1 d1", "d1 d1 d1 d1 s1 s1 s1 s1", "-0 s1 s1 s1 s1", "d1 d1 d1 d1 s1 s1 s1 s1"},
+    {"GCN 4", gcn4, "d1 d1 d1 d1", "d1 d1 d1 d1 s1 s1 s1 s1", "-0 s1 s1 s1 s1",
+     "d1 d1 d1 d1 s1 s1 s1 s1"},
     {"attention 2", attention2, "d1 d1", "d1 d2 s1 d1 s1", "-0 s1 d2 s1", "d2 d3 s1 d2 s1"},
-    {"attention 3", attention3, "d1 d1 d1", "d1 d1 d2 s1 s1 d2 s1", "-0 s1 d2 s1 d1 s1", "d2 d2 d3 s1 d2 s1 d2 s1"},
-    {"attention 4", attention4, "d1 d1 d1 d1", "d1 d1 d1 d2 s1 s1 d2 s1 d1 s1", "-0 s1 d2 s1 s1 d2 s1", "d2 d2 d2 d3 s1 s1 d2 s1 s1 d2 s1"},
+    {"attention 3", attention3, "d1 d1 d1", "d1 d1 d2 s1 s1 d2 s1", "-0 s1 d2 s1 d1 s1",
+     "d2 d2 d3 s1 d2 s1 d2 s1"},
+    {"attention 4", attention4, "d1 d1 d1 d1", "d1 d1 d1 d2 s1 s1 d2 s1 d1 s1",
+     "-0 s1 d2 s1 s1 d2 s1", "d2 d2 d2 d3 s1 s1 d2 s1 s1 d2 s1"},
     {"pooled", pooled, "d1 -0", "d1 -0 s1", "-0 -0 s1", "d1 -0 s1"},
     {"energy of edges", edge_energy, "d1", "d1 s1", "d1 s1", "d1 s1"},
 };
@@ -190,6 +195,29 @@ static Fn *program_build(const Program *p) {
     ir_add_result(f, "y", p->build(f, in_vec(f, "x", H, F)));
     if (f->status) fail_msg("%s: %s", p->name, err_message());
     return f;
+}
+
+/* "d1 s2 -0": the kernels' order and phases; '-' rows alone, 'a' dense. */
+static const char *shape_of(const Plan *p) {
+    Text t = {.arena = p->arena};
+    for (uint32_t k = 0; k < p->kernels.len; k++) {
+        const Kernel *kernel = &p->kernels.data[k];
+        char order = kernel->map != MAP_NONE   ? (map_is_dst(kernel->map) ? 'd' : 's')
+                     : kernel->rows == SET_ALL ? 'a'
+                                               : '-';
+        text_putf(&t, "%s%c%u", k ? " " : "", order, kernel->num_phases);
+    }
+    return t.text ? t.text : "";
+}
+
+static const char *shape_of_program(Arena *a, const Fn *f) {
+    Fn *g = opt_prepare(arena_new(), f);
+    assert_int_equal(plan_check(g), ST_OK);
+    Plan *p = plan_run(arena_new(), g);
+    const char *text = arena_str(a, shape_of(p));
+    arena_free(p->arena);
+    ir_free(g);
+    return text;
 }
 
 #endif

@@ -18,18 +18,6 @@ static Val scale_rows(Fn *f, Val w, Val x) { /* w scalar, x [n] */
     return ir_mul(f, ir_bcast(f, w, t->dim, t->rank), x);
 }
 
-/* "d1 s2 -0": the kernels' order and phases; '-' rows alone, 'a' dense. */
-static const char *shape_of(const Plan *p) {
-    Text t = {.arena = p->arena};
-    for (uint32_t k = 0; k < p->kernels.len; k++) {
-        const Kernel *kernel = &p->kernels.data[k];
-        char order = kernel->map != MAP_NONE ? (map_is_dst(kernel->map) ? 'd' : 's')
-                                             : kernel->rows == SET_ALL ? 'a' : '-';
-        text_putf(&t, "%s%c%u", k ? " " : "", order, kernel->num_phases);
-    }
-    return t.text ? t.text : "";
-}
-
 static void weighted_sum_is_one_kernel(void **state) {
     (void)state;
     Fn *f = bipartite();
@@ -55,23 +43,13 @@ static void weighted_sum_is_one_kernel(void **state) {
     ir_free(f);
 }
 
-
 /* ---- the table of programs ---- */
-
-static const char *shape_of_program(Arena *a, const Fn *f) {
-    Fn *g = opt_prepare(arena_new(), f);
-    assert_int_equal(plan_check(g), ST_OK);
-    Plan *p = plan_run(arena_new(), g);
-    const char *text = arena_str(a, shape_of(p));
-    arena_free(p->arena);
-    ir_free(g);
-    return text;
-}
 
 static void check_shape(const Program *p, const char *what, const Fn *f, const char *expected) {
     Arena *a = arena_new();
     const char *shape = shape_of_program(a, f);
-    if (strcmp(shape, expected)) fail_msg("%s, %s: '%s', expected '%s'", p->name, what, shape, expected);
+    if (strcmp(shape, expected))
+        fail_msg("%s, %s: '%s', expected '%s'", p->name, what, shape, expected);
     arena_free(a);
 }
 

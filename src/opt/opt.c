@@ -6,7 +6,8 @@
 const Pass opt_passes[] = {
     {"clean", opt_clean, "drop what no result needs, fold constants and exact identities", true},
     {"fma", opt_fma, "a * b + c becomes fma; sums and products get two operands each", false},
-    {"prepare", opt_prepare, "clean, fma: what every program passes before plan or interp", false},
+    {"rows", opt_rows, "dense operations over a set's rows move onto the set", false},
+    {"prepare", opt_prepare, "clean, rows, fma: what every program passes before plan or interp", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -18,7 +19,9 @@ const Pass *opt_find(const char *name) {
 
 Fn *opt_prepare(Arena *takes, const Fn *f) {
     Fn *cleaned = opt_clean(arena_new(), f);
-    Fn *g = opt_fma(takes, cleaned);
+    Fn *by_rows = opt_rows(arena_new(), cleaned);
+    Fn *g = opt_fma(takes, by_rows);
+    ir_free(by_rows);
     ir_free(cleaned);
     return g;
 }

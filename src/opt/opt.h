@@ -22,7 +22,11 @@ Fn *opt_clean(Arena *takes, const Fn *f);
  * and product gets two operands, so that nothing later reorders them. The last pass before plan; the
  * interpreter's yardstick runs after it too. Prepared programs pass unchanged. */
 Fn *opt_fma(Arena *takes, const Fn *f);
-/* What every program passes through before it is planned or interpreted: clean, fma. */
+/* Dense operations on [n, ..] with n a set's extent become operations on the set (enter and leave move
+ * to inputs and results), as far as they go row by row; gathers of what is broadcast over features are
+ * narrowed. Breaks the order of float sums over the rows. plan_check names what stays dense. */
+Fn *opt_rows(Arena *takes, const Fn *f);
+/* What every program passes through before it is planned or interpreted: clean, rows, fma. */
 Fn *opt_prepare(Arena *takes, const Fn *f);
 
 /* Splits a joint program (vjp.h) in two. forward computes the results named in `keep` and the

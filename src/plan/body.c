@@ -19,7 +19,9 @@ typedef struct {
 
 /* ---- names ---- */
 
-static bool is_store_name_free(const Fn *f, const char *name) { return name && !ir_find_input(f, name); }
+static bool is_store_name_free(const Fn *f, const char *name) {
+    return name && !ir_find_input(f, name);
+}
 
 /* A buffer that is a result has the result's name, unless an input has it too. */
 static void name_buffer(Copy *c, Val v) {
@@ -56,13 +58,15 @@ static const char *memory_name(const Copy *c, Val v) {
 
 static Val read_value(Copy *c, Val v) {
     const Fn *f = c->p->f;
-    if (ir_op(f, v) == OP_constant) return ir_emit(c->body, OP_constant, NULL, 0, &ir_node(f, v)->attr);
+    if (ir_op(f, v) == OP_constant)
+        return ir_emit(c->body, OP_constant, NULL, 0, &ir_node(f, v)->attr);
     return ir_stand_in(c->body, memory_name(c, v), f, v);
 }
 
 static void preset(Copy *c, Val v) {
     const Node *n = ir_node(c->p->f, v);
-    if (c->d->need[v] == NEED_buffer || n->op == OP_enter || (n->op == OP_degree && n->attr.map != c->d->map))
+    if (c->d->need[v] == NEED_buffer || n->op == OP_enter ||
+        (n->op == OP_degree && n->attr.map != c->d->map))
         c->memo[v] = read_value(c, v);
     else if (draft_fetches(c->p, c->d, v))
         c->memo[v] = ir_gather(c->body, read_value(c, n->args[0]), n->attr.map);
@@ -83,7 +87,8 @@ static void copy_body(Copy *c) {
         Store s = c->d->stores.data[k];
         if (!s.name) name_buffer(c, s.val);
         if (!s.name && is_doubled(c, s.val)) continue;
-        ir_add_result(c->body, s.name ? s.name : c->buffer[s.val], ir_copy(c->body, f, s.val, c->memo));
+        ir_add_result(c->body, s.name ? s.name : c->buffer[s.val],
+                      ir_copy(c->body, f, s.val, c->memo));
     }
     TIGA_ASSERT(c->body->status == ST_OK);
 }
@@ -98,8 +103,9 @@ void bodies_run(Plan *plan, const Planner *p, const Drafts *d) {
         const char *name = arena_printf(a, "k%u", k);
         *kernel = (Kernel){.name = name, .rows = draft->rows, .map = draft->map};
         kernel->body = ir_new_like(a, p->f, name);
-        Copy c = {plan, p, draft, kernel->body, ARENA_ARRAY(p->arena, Val, ir_count(p->f)), buffer,
-                  &num_buffers};
+        Copy c = {
+            plan,   p,           draft, kernel->body, ARENA_ARRAY(p->arena, Val, ir_count(p->f)),
+            buffer, &num_buffers};
         copy_body(&c);
         levels_run(a, kernel);
     }

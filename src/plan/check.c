@@ -15,7 +15,8 @@ static Status refuse(Arena *scratch, const Fn *f, Val v) {
     text_putf(&text, "%s", op_info[n->op].name);
     for (uint32_t k = 0; k < n->num_args && k < 4; k++)
         text_putf(&text, "%s%s", k ? ", " : " of ", type_text(scratch, f, ir_type(f, n->args[k])));
-    return err_set(ST_UNSUPPORTED, "%s: along or across the rows of nodes or edges this is not supported",
+    return err_set(ST_UNSUPPORTED,
+                   "%s: along or across the rows of nodes or edges this is not supported",
                    text.text);
 }
 
@@ -36,7 +37,8 @@ Status plan_check(const Fn *f) {
     for (uint32_t r = 0; r < f->relations.len; r++) {
         const Relation *rel = &f->relations.data[r];
         if (set_is_edges(f, rel->src) || set_is_edges(f, rel->dst))
-            return err_set(ST_UNSUPPORTED, "relation '%s': a relation between edges is not supported", rel->name);
+            return err_set(ST_UNSUPPORTED,
+                           "relation '%s': a relation between edges is not supported", rel->name);
     }
     Arena *scratch = arena_new();
     const uint8_t *live = ir_live(scratch, f);

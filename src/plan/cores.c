@@ -31,7 +31,8 @@ static void place_free(Planner *p, const Word *want, Word *placed) {
             Word *in = bits_new(p);
             for (uint32_t k = 0; k < p->anchors.len; k++) {
                 Word *needs = bits_new(p);
-                if (!bit_get(todo, k) || bit_get(before, k) || p->anchors.data[k].from != s) continue;
+                if (!bit_get(todo, k) || bit_get(before, k) || p->anchors.data[k].from != s)
+                    continue;
                 direct_of(p, k, needs);
                 if (bits_within(needs, before, p->words)) bit_set(in, k);
             }
@@ -54,8 +55,8 @@ static void place_step(Planner *p, const Step *step, Word *placed) {
     memcpy(have, placed, p->words * sizeof *have);
     bits_or(have, in, p->words);
     for (uint32_t k = 0; k < p->anchors.len; k++)
-        if (o->fit[k] == FIT_guest && !bit_get(placed, k) && bits_within(o->global[k], placed, p->words) &&
-            bits_within(o->local[k], have, p->words))
+        if (o->fit[k] == FIT_guest && !bit_get(placed, k) &&
+            bits_within(o->global[k], placed, p->words) && bits_within(o->local[k], have, p->words))
             bit_set(in, k);
     add_core(p, o->map, o->rows, in, placed);
 }

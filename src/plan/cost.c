@@ -14,7 +14,8 @@ typedef struct {
 
 static int64_t numel_of(const Type *t, const int64_t *size) {
     int64_t n = 1;
-    for (int k = 0; k < t->rank; k++) n *= dim_is_set(t->dim[k]) ? size[dim_set(t->dim[k])] : t->dim[k];
+    for (int k = 0; k < t->rank; k++)
+        n *= dim_is_set(t->dim[k]) ? size[dim_set(t->dim[k])] : t->dim[k];
     return n;
 }
 
@@ -51,7 +52,8 @@ static void mark_phase(Count *c, uint32_t phase) {
     const Fn *f = c->k->body;
     for (Val v = ir_count(f) - 1; v > 0; v--) {
         Place p = c->k->place[v];
-        bool root = p.level == LEVEL_edge && p.phase == phase && (op_is_anchor(ir_op(f, v)) || c->is_result[v]);
+        bool root = p.level == LEVEL_edge && p.phase == phase &&
+                    (op_is_anchor(ir_op(f, v)) || c->is_result[v]);
         bool known = !root && op_is_anchor(ir_op(f, v));
         if (root) c->need[v] = 1;
         if (!c->need[v] || p.level != LEVEL_edge || known) continue;
@@ -98,7 +100,9 @@ static void count_rest(Count *c) {
     }
 }
 
-static bool is_program_result(const Plan *p, const char *name) { return ir_find_result(p->program, name) != 0; }
+static bool is_program_result(const Plan *p, const char *name) {
+    return ir_find_result(p->program, name) != 0;
+}
 
 static void count_stores(Count *c, const Plan *p) {
     const Fn *f = c->k->body;
@@ -115,8 +119,14 @@ static void count_stores(Count *c, const Plan *p) {
 
 static void count_kernel(Arena *a, const Plan *p, const Kernel *k, const int64_t *size, Cost *out) {
     const Fn *f = k->body;
-    Count c = {k, size, k->rows == SET_ALL ? 1 : size[k->rows], 0, 4, ARENA_ARRAY(a, uint8_t, ir_count(f)),
-               ARENA_ARRAY(a, uint8_t, ir_count(f)), out};
+    Count c = {k,
+               size,
+               k->rows == SET_ALL ? 1 : size[k->rows],
+               0,
+               4,
+               ARENA_ARRAY(a, uint8_t, ir_count(f)),
+               ARENA_ARRAY(a, uint8_t, ir_count(f)),
+               out};
     for (uint32_t s = 0; s < f->sets.len; s++)
         if (size[s] > INT32_MAX) c.index_bytes = 8;
     for (uint32_t r = 0; r < f->results.len; r++) c.is_result[f->results.data[r].val] = 1;

@@ -101,7 +101,8 @@ static void sweep_value(Sweep *s, Val v) {
 
 static Fit fit_of(const Planner *p, const Order *o, const Anchor *a, bool fetches) {
     if (a->from == o->edges) {
-        if (o->map == MAP_NONE) return !fetches && (a->map == MAP_NONE || map_is_all(a->map)) ? FIT_member : FIT_no;
+        if (o->map == MAP_NONE)
+            return !fetches && (a->map == MAP_NONE || map_is_all(a->map)) ? FIT_member : FIT_no;
         return a->map == MAP_NONE || map_is_all(a->map) || a->map == o->map ? FIT_member : FIT_no;
     }
     return a->from == o->rows && anchor_is_free(p->f, a) ? FIT_guest : FIT_no;

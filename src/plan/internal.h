@@ -24,7 +24,7 @@ typedef enum {
 typedef struct {
     Map map; /* MAP_NONE: the edges alone, without their ends */
     Set edges, rows;
-    uint8_t *fit;          /* Fit, by anchor */
+    uint8_t *fit;           /* Fit, by anchor */
     Word **local, **global; /* by anchor: what must run in the same traversal or earlier; earlier */
 } Order;
 
@@ -58,7 +58,8 @@ static inline void bit_set(Word *b, uint32_t k) { b[k / 64] |= (Word)1 << (k % 6
 static inline void bits_or(Word *into, const Word *b, uint32_t words) {
     for (uint32_t i = 0; i < words; i++) into[i] |= b[i];
 }
-static inline bool bits_within(const Word *a, const Word *b, uint32_t words) { /* a is a subset of b */
+static inline bool bits_within(const Word *a, const Word *b,
+                               uint32_t words) { /* a is a subset of b */
     for (uint32_t i = 0; i < words; i++)
         if (a[i] & ~b[i]) return false;
     return true;
@@ -70,7 +71,9 @@ static inline bool bits_empty(const Word *b, uint32_t words) {
 }
 static inline Word *bits_new(Planner *p) { return ARENA_ARRAY(p->arena, Word, p->words); }
 
-static inline bool op_is_anchor(Op op) { return op == OP_reduce || op == OP_rmax || op == OP_softmax; }
+static inline bool op_is_anchor(Op op) {
+    return op == OP_reduce || op == OP_rmax || op == OP_softmax;
+}
 static inline bool anchor_is_free(const Fn *f, const Anchor *a);
 
 /* A relation's edge set. */

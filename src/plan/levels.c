@@ -68,7 +68,8 @@ void levels_run(Arena *a, Kernel *k) {
     Levels l = {k, ARENA_ARRAY(a, Place, n), edges};
     for (Val v = 1; v < n; v++) {
         l.place[v] = place_value(&l, v);
-        if (is_swept(&l, v) && k->num_phases <= l.place[v].phase) k->num_phases = l.place[v].phase + 1u;
+        if (is_swept(&l, v) && k->num_phases <= l.place[v].phase)
+            k->num_phases = l.place[v].phase + 1u;
         Op op = ir_op(k->body, v);
         k->has_slots |= op_is_anchor(op) && ir_type(k->body, v)->set == SET_ALL;
     }

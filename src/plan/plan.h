@@ -26,10 +26,10 @@ typedef struct {
 } Place;
 
 typedef struct {
-    Fn *body;        /* in the plan's arena; sets and relations are the program's */
-    const char *name; /* "k0", ... */
-    Set rows;         /* SET_ALL: a dense kernel, one row */
-    Map map;          /* fibre of each row; MAP_NONE: rows alone */
+    Fn *body;            /* in the plan's arena; sets and relations are the program's */
+    const char *name;    /* "k0", ... */
+    Set rows;            /* SET_ALL: a dense kernel, one row */
+    Map map;             /* fibre of each row; MAP_NONE: rows alone */
     uint32_t num_phases; /* sweeps over a row's edges; 0 where map is MAP_NONE */
     const Place *place;  /* by body value, ir_count(body) entries; unused values may be anything */
     bool has_slots;      /* some anchor reduces to `all`: accumulated in slots, then merged */

@@ -44,7 +44,8 @@ static void finish_free(const Planner *p, Word *done) {
 static Word *closure(Planner *p, const Order *o, const Word *done) {
     Word *in = bits_new(p), *have = bits_new(p);
     for (uint32_t k = 0; k < p->anchors.len; k++)
-        if (o->fit[k] == FIT_member && !bit_get(done, k) && bits_within(o->global[k], done, p->words))
+        if (o->fit[k] == FIT_member && !bit_get(done, k) &&
+            bits_within(o->global[k], done, p->words))
             bit_set(in, k);
     for (bool more = true; more;) {
         more = false;

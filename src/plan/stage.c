@@ -52,7 +52,8 @@ static void add_kernel(Stage *s, const Kernel *k) {
     Arena *a = s->out->arena;
     const Fn *body = k->body;
     Val *args = ARENA_ARRAY(a, Val, body->inputs.len);
-    for (uint32_t i = 0; i < body->inputs.len; i++) args[i] = operand(s, body, &body->inputs.data[i]);
+    for (uint32_t i = 0; i < body->inputs.len; i++)
+        args[i] = operand(s, body, &body->inputs.data[i]);
     VEC(int64_t) phases = {0};
     for (Val v = 1; v < ir_count(body); v++)
         if (op_is_anchor(ir_op(body, v))) *vec_push(a, &phases) = k->place[v].phase;
