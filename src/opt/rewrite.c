@@ -54,7 +54,7 @@ static void rewrite_tree(Rewrite *r, Arena *scratch, Val v, Val *memo,
     }
 }
 
-Fn *rewrite_run(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r)) {
+static Fn *rebuild(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r)) {
     Arena *scratch = arena_new();
     Rewrite r = {.f = ir_new_like(takes, f, f->name), .from = f};
     Val *memo = ARENA_ARRAY(scratch, Val, ir_count(f));
@@ -70,3 +70,12 @@ Fn *rewrite_run(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r)) {
     arena_free(scratch);
     return r.f;
 }
+
+Fn *rewrite_run(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r)) {
+    Fn *rough = rebuild(arena_new(), f, rule);
+    Fn *g = rebuild(takes, rough, rewrite_same);
+    ir_free(rough);
+    return g;
+}
+
+Fn *rewrite_copy(Arena *takes, const Fn *f) { return rebuild(takes, f, rewrite_same); }

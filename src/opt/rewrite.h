@@ -13,8 +13,10 @@ typedef struct {
 } Rewrite;
 
 /* All inputs in their order, all results, and the values that they need, each made by rule(), which
- * gives a value of the old one's type. The order of values depends on the structure alone. */
+ * gives a value of the old one's type. What rule() made in vain is dropped. The order of values
+ * depends on the structure alone. */
 Fn *rewrite_run(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r));
+Fn *rewrite_copy(Arena *takes, const Fn *f); /* likewise, with nothing changed */
 /* The same operation again. */
 Val rewrite_same(const Rewrite *r);
 /* op (add or mul) over operands in the order given, whatever their hashes in the new program: a sum

@@ -223,7 +223,7 @@ Status vjp_run(Arena *takes, const Fn *f, const char *const *outs, uint32_t num_
         return st;
     }
     Arena *scratch = arena_new();
-    Vjp w = {.f = rewrite_run(arena_new(), f, rewrite_same), .scratch = scratch};
+    Vjp w = {.f = rewrite_copy(arena_new(), f), .scratch = scratch};
     w.count = ir_count(w.f);
     w.active = ARENA_ARRAY(scratch, uint8_t, w.count);
     w.sent = ARENA_ARRAY(scratch, Vals, (size_t)w.count * MAX_RESULTS);
@@ -235,7 +235,7 @@ Status vjp_run(Arena *takes, const Fn *f, const char *const *outs, uint32_t num_
         if (w.active[v]) visit(&w, v);
     add_gradients(&w, wrt, num_wrt, names + num_outs);
     TIGA_ASSERT(!w.f->status);
-    *out = rewrite_run(takes, w.f, rewrite_same);
+    *out = rewrite_copy(takes, w.f);
     for (uint32_t k = 0; names_out && k < num_outs + num_wrt; k++)
         names_out[k] = arena_str(takes, names[k]);
     ir_free(w.f);
