@@ -7,7 +7,8 @@ const Pass opt_passes[] = {
     {"clean", opt_clean, "drop what no result needs, fold constants and exact identities", true},
     {"fma", opt_fma, "a * b + c becomes fma; sums and products get two operands each", false},
     {"rows", opt_rows, "dense operations over a set's rows move onto the set", false},
-    {"prepare", opt_prepare, "clean, rows, fma: what every program passes before plan or interp", false},
+    {"prepare", opt_prepare,
+     "clean, rows, clean, fma: what every program passes before plan or interp", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -17,10 +18,13 @@ const Pass *opt_find(const char *name) {
     return NULL;
 }
 
+/* Cleaned again after rows, so that a prepared program has nothing left for either. */
 Fn *opt_prepare(Arena *takes, const Fn *f) {
     Fn *cleaned = opt_clean(arena_new(), f);
     Fn *by_rows = opt_rows(arena_new(), cleaned);
-    Fn *g = opt_fma(takes, by_rows);
+    Fn *again = opt_clean(arena_new(), by_rows);
+    Fn *g = opt_fma(takes, again);
+    ir_free(again);
     ir_free(by_rows);
     ir_free(cleaned);
     return g;
