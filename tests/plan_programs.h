@@ -210,7 +210,7 @@ static const char *shape_of(const Plan *p) {
     return t.text ? t.text : "";
 }
 
-static const char *shape_of_program(Arena *a, const Fn *f) {
+static inline const char *shape_of_program(Arena *a, const Fn *f) {
     Fn *g = opt_prepare(arena_new(), f);
     assert_int_equal(plan_check(g), ST_OK);
     Plan *p = plan_run(arena_new(), g);

@@ -48,12 +48,24 @@ static bool is_size(const Fn *f, const char *name, Set *set) {
     return false;
 }
 
-/* Under one name an input and a stored value may exist: inputs and stored values are told apart. */
-static bool find_wire(const Wirer *w, const char *name, bool stored, uint32_t *at) {
+/* What was stored under a name; what was given under a name and type: one input may be met as a dense
+ * value and as its rows on a set: two wires of one memory. */
+static bool find_stored(const Wirer *w, const char *name, uint32_t *at) {
     for (uint32_t k = 0; k < w->wires.len; k++) {
         const Wire *wire = &w->wires.data[k];
-        bool is_stored = wire->kind == WIRE_output || wire->kind == WIRE_temp;
-        if (is_stored != stored || strcmp(wire->name, name) != 0) continue;
+        bool stored = wire->kind == WIRE_output || wire->kind == WIRE_temp;
+        if (!stored || strcmp(wire->name, name) != 0) continue;
+        *at = k;
+        return true;
+    }
+    return false;
+}
+
+static bool find_given(const Wirer *w, const char *name, const Type *type, uint32_t *at) {
+    for (uint32_t k = 0; k < w->wires.len; k++) {
+        const Wire *wire = &w->wires.data[k];
+        bool stored = wire->kind == WIRE_output || wire->kind == WIRE_temp;
+        if (stored || strcmp(wire->name, name) != 0 || !type_equal(&wire->type, type)) continue;
         *at = k;
         return true;
     }
@@ -69,11 +81,11 @@ static uint32_t input_wire(Wirer *w, const char *name, const Type *type) {
     const Fn *program = w->plan->program;
     Wire wire = {.name = name, .type = *type};
     uint32_t at;
-    if (find_wire(w, name, false, &at)) return at;
+    if (find_given(w, name, type, &at)) return at;
     if (find_binding(program, true, name, &wire.index)) wire.kind = WIRE_input;
-    else if (find_wire(w, name, true, &at)) return at;
     else if (is_degree(program, name, &wire.map)) wire.kind = WIRE_degree;
     else if (is_size(program, name, &wire.set)) wire.kind = WIRE_size;
+    else if (find_stored(w, name, &at)) return at;
     else guard_fail(ST_BUG, "no kernel stores '%s' before it is read", name);
     return add_wire(w, wire);
 }
@@ -81,7 +93,7 @@ static uint32_t input_wire(Wirer *w, const char *name, const Type *type) {
 static uint32_t stored_wire(Wirer *w, const char *name, const Type *type) {
     Wire wire = {.name = name, .type = *type, .kind = WIRE_temp};
     uint32_t at;
-    TIGA_ASSERT(!find_wire(w, name, true, &at)); /* stored once */
+    TIGA_ASSERT(!find_stored(w, name, &at)); /* stored once */
     if (find_binding(w->plan->program, false, name, &wire.index)) wire.kind = WIRE_output;
     return add_wire(w, wire);
 }
@@ -138,7 +150,7 @@ static void check_results(const Wirer *w) {
     const Fn *program = w->plan->program;
     uint32_t at;
     for (uint32_t k = 0; k < program->results.len; k++)
-        if (!find_wire(w, program->results.data[k].name, true, &at))
+        if (!find_stored(w, program->results.data[k].name, &at))
             guard_fail(ST_BUG, "no kernel stores the result '%s'", program->results.data[k].name);
 }
 
