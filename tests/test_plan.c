@@ -43,7 +43,175 @@ static void weighted_sum_is_one_kernel(void **state) {
     ir_free(f);
 }
 
+/* ---- costs ---- */
+
+static Plan *plan_of(Fn *f) {
+    assert_int_equal(f->status, ST_OK);
+    Fn *g = opt_prepare(arena_new(), f);
+    ir_free(f);
+    return plan_run(arena_new(), g);
+}
+
+static void plan_free(Plan *p) {
+    Fn *g = (Fn *)p->program;
+    arena_free(p->arena);
+    ir_free(g);
+}
+
+/* sum over sources of w / (row's sum of w) times x: two phases, w read in both. */
+static void phases_are_counted(void **state) {
+    (void)state;
+    Fn *f = homogeneous();
+    Val w = in_vec(f, "w", HE, 0), x = in_vec(f, "x", H, F);
+    Val share = ir_div(f, w, at_dst(f, sum_dst(f, w)));
+    ir_add_result(f, "y", sum_dst(f, scale_rows(f, share, at_src(f, x))));
+    ir_add_result(f, "share", share);
+    Plan *p = plan_of(f);
+    assert_string_equal(shape_of(p), "d2");
+    Cost c = plan_cost(p, (int64_t[]){1, 10, 100});
+    assert_int_equal(c.traversals, 1);
+    assert_int_equal(c.edge_visits, 200);
+    assert_int_equal(c.flops, 100 * (1 + 1 + F + F));
+    assert_int_equal(c.bytes_read, 11 * 8 + 100 * (4 + 4 + 4 + F * 4));
+    assert_int_equal(c.bytes_written, 100 * 4 + 10 * F * 4);
+    plan_free(p);
+}
+
+/* A product hoisted to the nodes: a buffer of node size, read once an edge. */
+static void buffers_are_counted(void **state) {
+    (void)state;
+    Fn *f = homogeneous();
+    Val h = linear(f, in_vec(f, "x", H, F), param(f, "W", F, 2));
+    ir_add_result(f, "y", sum_dst(f, at_src(f, h)));
+    Plan *p = plan_of(f);
+    assert_string_equal(shape_of(p), "-0 d1");
+    Cost c = plan_cost(p, (int64_t[]){1, 10, 100});
+    assert_int_equal(c.flops, 10 * 2 * F * 2 + 100 * 2);
+    assert_int_equal(c.bytes_read, 10 * F * 4 + F * 2 * 4 + 11 * 8 + 100 * (4 + 2 * 4));
+    assert_int_equal(c.node_buffer_bytes, 10 * 2 * 4);
+    assert_int_equal(c.bytes_written, 2 * 10 * 2 * 4);
+    plan_free(p);
+}
+
+/* ---- what kernels are ---- */
+
+/* A product used at the row in two kernels is stored by the first. */
+static void products_are_not_repeated(void **state) {
+    (void)state;
+    Fn *f = homogeneous();
+    Val x = in_vec(f, "x", H, F), q = linear(f, x, param(f, "W", F, F));
+    Val y = sum_dst(f, ir_mul(f, at_src(f, x), at_dst(f, q)));
+    ir_add_result(f, "y", sum_dst(f, ir_mul(f, at_src(f, y), at_dst(f, q))));
+    Plan *p = plan_of(f);
+    assert_string_equal(shape_of(p), "d1 d1");
+    assert_int_equal(p->kernels.data[0].body->results.len, 2);
+    assert_int_not_equal(ir_find_input(p->kernels.data[1].body, "t.1"), 0);
+    assert_int_equal(ir_find_input(p->kernels.data[1].body, "W"), 0);
+    plan_free(p);
+}
+
+/* A result that a later kernel reads has one store, its own; under an input's name it has two. */
+static void results_are_read_back(void **state) {
+    (void)state;
+    Fn *f = homogeneous();
+    Val x = in_vec(f, "x", H, F), h = sum_dst(f, at_src(f, x));
+    ir_add_result(f, "h", h);
+    ir_add_result(f, "y", sum_dst(f, at_src(f, h)));
+    Plan *p = plan_of(f);
+    assert_int_equal(p->kernels.data[0].body->results.len, 1);
+    assert_int_not_equal(ir_find_input(p->kernels.data[1].body, "h"), 0);
+    plan_free(p);
+    f = homogeneous();
+    x = in_vec(f, "x", H, F);
+    h = sum_dst(f, at_src(f, x));
+    ir_add_result(f, "x", h);
+    ir_add_result(f, "y", sum_dst(f, at_src(f, h)));
+    p = plan_of(f);
+    assert_int_equal(p->kernels.data[0].body->results.len, 2);
+    assert_int_not_equal(ir_find_input(p->kernels.data[1].body, "t.0"), 0);
+    plan_free(p);
+}
+
+static void refused(Fn *f, const char *words) {
+    assert_int_equal(f->status, ST_OK);
+    Fn *g = opt_prepare(arena_new(), f);
+    assert_int_equal(plan_check(g), ST_UNSUPPORTED);
+    if (!strstr(err_message(), words)) fail_msg("'%s' lacks '%s'", err_message(), words);
+    ir_free(g);
+    ir_free(f);
+}
+
+static void what_kernels_cannot_hold_is_refused(void **state) {
+    (void)state;
+    int64_t square[] = {dim_of(H), dim_of(H)}, tall[] = {F, dim_of(H)};
+    Fn *f = homogeneous();
+    Val a = ir_input(f, "A", type_of(DT_f32, SET_ALL, 2, square));
+    ir_add_result(f, "y", ir_matmul(f, a, a));
+    refused(f, "matmul of f32 @ all [V, V]");
+    f = homogeneous();
+    Val t = ir_input(f, "T", type_of(DT_f32, SET_ALL, 2, tall));
+    ir_add_result(f, "y", ir_neg(f, t));
+    refused(f, "f32 @ all [4, V]");
+    f = homogeneous();
+    ir_add_result(f, "y", ir_reduce(f, param(f, "P", 2, 2), map_all(SET_ALL)));
+    refused(f, "reduce of f32 @ all [2, 2]");
+    f = homogeneous();
+    int edges_of_edges = ir_relation(f, "t", HE, H);
+    ir_add_result(f, "y", ir_degree(f, map_dst(edges_of_edges)));
+    refused(f, "relation 't'");
+}
+
 /* ---- the table of programs ---- */
+
+/* When v is known, in half phases: 2 p before phase p, 2 p + 1 within it. */
+static int known_at(const Kernel *k, Val v) {
+    Place p = k->place[v];
+    Op op = ir_op(k->body, v);
+    bool anchor = op == OP_reduce || op == OP_rmax || op == OP_softmax;
+    if (anchor && ir_type(k->body, v)->set == SET_ALL) return INT16_MAX;
+    switch ((Level)p.level) {
+    case LEVEL_once: return -1;
+    case LEVEL_last: return INT16_MAX;
+    case LEVEL_edge: return anchor ? 2 * p.phase + 2 : 2 * p.phase + 1;
+    case LEVEL_row: return 2 * p.phase;
+    }
+    return 0;
+}
+
+/* Nothing is used before it is known; levels follow from sets; other ends are read from buffers. */
+static void check_value(const Kernel *k, Val v) {
+    const Fn *f = k->body;
+    const Node *n = ir_node(f, v);
+    Place p = k->place[v];
+    Set set = n->op == OP_reduce || n->op == OP_rmax || n->op == OP_softmax
+                  ? ir_type(f, n->args[0])->set
+                  : n->types[0].set;
+    Set edges = k->map == MAP_NONE ? SET_ALL : map_from(f, k->map);
+    if (n->op == OP_gather && !map_is_all(n->attr.map) && n->attr.map != k->map) {
+        assert_int_equal(ir_op(f, n->args[0]), OP_input);
+        return;
+    }
+    if (n->op == OP_degree) assert_int_equal(n->attr.map, k->map);
+    if (n->op == OP_input) return;
+    if (set == SET_ALL) assert_true(p.level == LEVEL_once || p.level == LEVEL_last);
+    else assert_int_equal(p.level, set == edges ? LEVEL_edge : LEVEL_row);
+    if (set != SET_ALL && set != edges) assert_int_equal(set, k->rows);
+    int use = p.level == LEVEL_last   ? INT16_MAX
+              : p.level == LEVEL_once ? -1
+                                      : 2 * p.phase + (p.level == LEVEL_edge);
+    for (uint32_t i = 0; i < n->num_args; i++) assert_true(known_at(k, n->args[i]) <= use);
+    if (p.level == LEVEL_edge || p.level == LEVEL_row) assert_true(p.phase <= k->num_phases);
+}
+
+static void check_kernels(const Fn *f) {
+    Fn *g = opt_prepare(arena_new(), f);
+    Plan *p = plan_run(arena_new(), g);
+    for (uint32_t k = 0; k < p->kernels.len; k++)
+        for (Val v = 1; v < ir_count(p->kernels.data[k].body); v++)
+            check_value(&p->kernels.data[k], v);
+    arena_free(p->arena);
+    ir_free(g);
+}
 
 static void check_shape(const Program *p, const char *what, const Fn *f, const char *expected) {
     Arena *a = arena_new();
@@ -51,6 +219,7 @@ static void check_shape(const Program *p, const char *what, const Fn *f, const c
     if (strcmp(shape, expected))
         fail_msg("%s, %s: '%s', expected '%s'", p->name, what, shape, expected);
     arena_free(a);
+    check_kernels(f);
 }
 
 static void programs_take_few_traversals(void **state) {
@@ -76,6 +245,11 @@ static void programs_take_few_traversals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weighted_sum_is_one_kernel),
+        cmocka_unit_test(phases_are_counted),
+        cmocka_unit_test(buffers_are_counted),
+        cmocka_unit_test(products_are_not_repeated),
+        cmocka_unit_test(results_are_read_back),
+        cmocka_unit_test(what_kernels_cannot_hold_is_refused),
         cmocka_unit_test(programs_take_few_traversals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,17 +47,18 @@ static int64_t flops_of(const Count *c, Val v) {
     return 0;
 }
 
-/* What one phase sweeps: its anchors and stores, and the edge values above them. */
+/* What one phase sweeps: its anchors and stores, and the edge values above them; anchors met on the
+ * way are of earlier phases and known. */
 static void mark_phase(Count *c, uint32_t phase) {
     const Fn *f = c->k->body;
     for (Val v = ir_count(f) - 1; v > 0; v--) {
         Place p = c->k->place[v];
-        bool root = p.level == LEVEL_edge && p.phase == phase &&
-                    (op_is_anchor(ir_op(f, v)) || c->is_result[v]);
-        bool known = !root && op_is_anchor(ir_op(f, v));
-        if (root) c->need[v] = 1;
-        if (!c->need[v] || p.level != LEVEL_edge || known) continue;
-        for (uint32_t k = 0; k < ir_node(f, v)->num_args; k++) c->need[ir_arg(f, v, k)] = 1;
+        bool anchor = op_is_anchor(ir_op(f, v));
+        if (p.level != LEVEL_edge) c->need[v] = 0;
+        else if (anchor || c->is_result[v])
+            c->need[v] = (c->need[v] && !anchor) || p.phase == phase;
+        for (uint32_t k = 0; c->need[v] && k < ir_node(f, v)->num_args; k++)
+            c->need[ir_arg(f, v, k)] = 1;
     }
 }
 
@@ -67,7 +68,7 @@ static void count_phase(Count *c, uint32_t phase) {
     for (Val v = 1; v < ir_count(f); v++) c->need[v] = 0;
     mark_phase(c, phase);
     for (Val v = 1; v < ir_count(f); v++) {
-        if (!c->need[v] || c->k->place[v].level != LEVEL_edge) continue;
+        if (!c->need[v]) continue;
         const Node *n = ir_node(f, v);
         bool other = n->op == OP_gather && !map_is_all(n->attr.map) && n->attr.map != c->k->map;
         c->out->flops += c->edges * flops_of(c, v);

@@ -7,19 +7,19 @@ typedef struct {
     Set edges; /* SET_ALL where the kernel has none */
 } Levels;
 
-static uint8_t max_phase(const Levels *l, Val v) {
+static uint16_t max_phase(const Levels *l, Val v) {
     const Node *n = ir_node(l->k->body, v);
-    uint8_t phase = 0;
+    uint16_t phase = 0;
     for (uint32_t k = 0; k < n->num_args; k++)
         if (phase < l->place[n->args[k]].phase) phase = l->place[n->args[k]].phase;
     return phase;
 }
 
 /* A row's anchor is accumulated in a phase and known at the row from the next one on. */
-static uint8_t known_from(const Levels *l, Val v) {
+static uint16_t known_from(const Levels *l, Val v) {
     Op op = ir_op(l->k->body, v);
     bool swept = op_is_anchor(op) && l->place[v].level == LEVEL_edge;
-    return (uint8_t)(l->place[v].phase + swept);
+    return (uint16_t)(l->place[v].phase + swept);
 }
 
 static Place place_on_all(const Levels *l, Val v) {
@@ -46,9 +46,10 @@ static Place place_value(const Levels *l, Val v) {
     if (n->types[0].set == SET_ALL) return place_on_all(l, v);
     if (n->op == OP_gather) return place_gathered(l, v);
     Level level = n->types[0].set == l->edges ? LEVEL_edge : LEVEL_row;
-    uint8_t phase = 0;
+    uint16_t phase = 0;
     for (uint32_t k = 0; k < n->num_args; k++) {
-        uint8_t known = level == LEVEL_row ? known_from(l, n->args[k]) : l->place[n->args[k]].phase;
+        uint16_t known =
+            level == LEVEL_row ? known_from(l, n->args[k]) : l->place[n->args[k]].phase;
         if (phase < known) phase = known;
     }
     return (Place){(uint8_t)level, phase};

@@ -21,7 +21,8 @@ typedef enum {
 
 typedef struct {
     uint8_t level; /* Level */
-    uint8_t phase; /* edge: swept in this phase (of an anchor: accumulated then; its result is known
+    uint16_t
+        phase; /* edge: swept in this phase (of an anchor: accumulated then; its result is known
                       at row level from phase + 1 on). row: first phase before which it is known */
 } Place;
 
