@@ -8,7 +8,7 @@ const Pass opt_passes[] = {
     {"fma", opt_fma, "a * b + c becomes fma; sums and products get two operands each", false},
     {"rows", opt_rows, "dense operations over a set's rows move onto the set", false},
     {"prepare", opt_prepare,
-     "clean, rows, clean, fma: what every program passes before plan or interp", false},
+     "clean, rows (twice), fma: what every program passes before plan or interp", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -18,14 +18,18 @@ const Pass *opt_find(const char *name) {
     return NULL;
 }
 
-/* Cleaned again after rows, so that a prepared program has nothing left for either. */
-Fn *opt_prepare(Arena *takes, const Fn *f) {
-    Fn *cleaned = opt_clean(arena_new(), f);
-    Fn *by_rows = opt_rows(arena_new(), cleaned);
-    Fn *again = opt_clean(arena_new(), by_rows);
-    Fn *g = opt_fma(takes, again);
-    ir_free(again);
-    ir_free(by_rows);
-    ir_free(cleaned);
+static Fn *then(Fn *f, Fn *(*pass)(Arena *takes, const Fn *f)) {
+    Fn *g = pass(arena_new(), f);
+    ir_free(f);
     return g;
+}
+
+/* Twice, so that a prepared program has nothing left for either: rows uncovers what clean folds, and
+ * has the last word on how dense results go out. */
+Fn *opt_prepare(Arena *takes, const Fn *f) {
+    Fn *g = opt_clean(arena_new(), f);
+    g = then(then(then(g, opt_rows), opt_clean), opt_rows);
+    Fn *prepared = opt_fma(takes, g);
+    ir_free(g);
+    return prepared;
 }
