@@ -181,6 +181,7 @@ static void results_of_every_kind(Fn *f) {
     ir_add_result(f, "n", ir_degree(f, map_all(H)));
     ir_add_result(f, "e", ir_gather(f, ir_degree(f, map_src(0)), map_src(0)));
     ir_add_result(f, "d", rows_in(f, "dense", 2));
+    ir_add_result(f, "twos", ir_const_like(f, rows_in(f, "dense", 2), 2));
     ir_add_result(f, "none", in_vec(f, "nothing", H, F));
 }
 

@@ -224,14 +224,4 @@ static Val rows_rule(Ctx r) {
     return v ? v : rewrite_same(r);
 }
 
-/* An input or a constant that is a result goes out by leave, as all of its kind. */
-Fn *opt_rows(Arena *takes, const Fn *f) {
-    Fn *g = rewrite_run(takes, f, rows_rule);
-    for (uint32_t k = 0; k < g->results.len; k++) {
-        Binding *b = &g->results.data[k];
-        bool leaf = ir_op(g, b->val) == OP_input || ir_op(g, b->val) == OP_constant;
-        int axis = extent_axis(ir_type(g, b->val));
-        if (leaf && axis >= 0) b->val = from_set(g, to_set(g, b->val, axis), axis);
-    }
-    return g;
-}
+Fn *opt_rows(Arena *takes, const Fn *f) { return rewrite_run(takes, f, rows_rule); }

@@ -27,9 +27,20 @@ static bool is_held(const Fn *f, Val v) {
         if (has_extent(ir_type(f, n->args[k])))
             return n->op == OP_enter && ir_op(f, n->args[0]) == OP_input;
     for (uint32_t k = 0; k < n->num_results; k++)
-        if (has_extent(&n->types[k])) return n->op == OP_input || n->op == OP_leave;
+        if (has_extent(&n->types[k]))
+            return n->op == OP_input || n->op == OP_constant || n->op == OP_leave;
     return !(op_info[n->op].class == CLASS_along && n->op != OP_enter && n->op != OP_leave &&
              n->attr.map == map_all(SET_ALL));
+}
+
+/* A dense result is a set's rows, or has no extent. */
+static bool is_stored(const Fn *f, Val v) {
+    const Type *t = ir_type(f, v);
+    if (t->set == SET_ALL && t->rank && dim_is_set(t->dim[0])) {
+        Type features = type_of((Dtype)t->dtype, SET_ALL, t->rank - 1, t->dim + 1);
+        return !has_extent(&features);
+    }
+    return !has_extent(t);
 }
 
 Status plan_check(const Fn *f) {
@@ -45,10 +56,8 @@ Status plan_check(const Fn *f) {
     for (Val v = 1; v < ir_count(f) && !st; v++)
         if (live[v] && (!is_held(f, v) || ir_op(f, v) == OP_traverse || ir_op(f, v) == OP_launch))
             st = refuse(scratch, f, v);
-    for (uint32_t k = 0; k < f->results.len && !st; k++) {
-        Val v = f->results.data[k].val;
-        if (has_extent(ir_type(f, v)) && ir_op(f, v) != OP_leave) st = refuse(scratch, f, v);
-    }
+    for (uint32_t k = 0; k < f->results.len && !st; k++)
+        if (!is_stored(f, f->results.data[k].val)) st = refuse(scratch, f, f->results.data[k].val);
     arena_free(scratch);
     return st;
 }

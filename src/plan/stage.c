@@ -74,7 +74,8 @@ static void add_results(Stage *s) {
         for (uint32_t i = 0; i < s->stored.len; i++) {
             Val v = s->stored.data[i].val;
             if (strcmp(s->stored.data[i].name, b->name)) continue;
-            ir_add_result(s->out, b->name, ir_op(f, b->val) == OP_leave ? ir_leave(s->out, v) : v);
+            bool leaves = ir_type(s->out, v)->set != ir_type(f, b->val)->set;
+            ir_add_result(s->out, b->name, leaves ? ir_leave(s->out, v) : v);
             break;
         }
     }
