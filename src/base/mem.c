@@ -83,6 +83,8 @@ void arena_free(Arena *a) {
     mem_free(a);
 }
 
+void arena_keep(Arena *a) { list_remove(a); }
+
 void arena_list_free(ArenaList *list) {
     while (list->first) arena_free(list->first);
 }

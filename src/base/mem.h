@@ -23,6 +23,8 @@ int64_t mem_live(void);
 typedef struct Arena Arena;
 Arena *arena_new(void);
 void arena_free(Arena *a); /* NULL is fine */
+/* No guard owns it from now on: it belongs to something that outlives the guard. */
+void arena_keep(Arena *a);
 void *arena_alloc(Arena *a, size_t size); /* zeroed, 16-byte aligned */
 void *arena_copy(Arena *a, const void *data, size_t size);
 char *arena_str(Arena *a, const char *s);

@@ -1,0 +1,174 @@
+/* Binding: arguments found by name and held against the program's types and the graph's counts. */
+#include "api/array.h"
+
+#include "api/graph.h"
+#include "ir/type.h"
+
+#include <string.h>
+
+tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *shape) {
+    tg_array x = {.data = (void *)(uintptr_t)data, .dtype = dtype, .rank = rank};
+    int64_t step = (int)dtype >= 0 && (int)dtype < NUM_DTYPES ? dtype_size((Dtype)dtype) : 0;
+    for (int k = rank - 1; k >= 0 && rank <= TG_MAX_RANK; k--) {
+        x.shape[k] = shape[k];
+        x.stride[k] = step;
+        step *= shape[k] > 0 ? shape[k] : 1;
+    }
+    return x;
+}
+
+typedef struct {
+    Arena *arena;
+    const Fn *f; /* prepared */
+    const tg_graph *graph;
+    int64_t *set_size; /* -1: not known yet */
+} Bind;
+
+static const char *shape_text(Arena *a, int rank, const int64_t *shape) {
+    Text t = {.arena = a};
+    text_put(&t, "(");
+    for (int k = 0; k < rank; k++) text_putf(&t, k ? ", %lld" : "%lld", (long long)shape[k]);
+    text_put(&t, rank == 1 ? ",)" : ")");
+    return t.text;
+}
+
+/* "edge field 'weight'", "param 'W'", "argument 'cot.out'". */
+static const char *argument_text(Arena *a, const char *name) {
+    const char *dot = strchr(name, '.');
+    static const char *const roles[] = {"src", "dst", "edge", "node"};
+    for (size_t k = 0; dot && k < sizeof roles / sizeof *roles; k++)
+        if ((size_t)(dot - name) == strlen(roles[k]) && !strncmp(name, roles[k], strlen(roles[k])))
+            return arena_printf(a, "%s field '%s'", roles[k], dot + 1);
+    return arena_printf(a, "argument '%s'", name);
+}
+
+static const char *set_noun(const Bind *b, Set s) {
+    switch (program_role(b->f, s)) {
+    case TG_ON_EDGES: return "edges";
+    case TG_ON_SRC: return "sources";
+    case TG_ON_DST: return "destinations";
+    case TG_ON_NODES: return "nodes";
+    case TG_ON_ALL: break;
+    }
+    return "rows";
+}
+
+/* The set that rows of a value count, SET_ALL where it has none; its extent is the first axis. */
+static Set rows_of(const Type *t) {
+    return t->set != SET_ALL ? t->set : t->rank && dim_is_set(t->dim[0]) ? dim_set(t->dim[0]) : SET_ALL;
+}
+
+static Status check_rows(Bind *b, const char *name, const tg_array *x, Set set) {
+    int64_t *size = &b->set_size[set];
+    if (*size < 0) *size = x->shape[0];
+    if (x->shape[0] == *size) return ST_OK;
+    return err_set(ST_SHAPE, "%s: %lld rows, but the relation has %lld %s", argument_text(b->arena, name),
+                   (long long)x->shape[0], (long long)*size, set_noun(b, set));
+}
+
+static Status check_array(Bind *b, const tg_arg *arg, const Type *t) {
+    const tg_array *x = &arg->array;
+    const char *who = argument_text(b->arena, arg->name);
+    Set rows = rows_of(t);
+    int lead = rows != SET_ALL, dense = t->set == SET_ALL && lead; /* dense: the type has the row axis */
+    int rank = t->rank + lead - dense;
+    if ((int)x->dtype < 0 || (int)x->dtype >= NUM_DTYPES)
+        return err_set(ST_TYPE, "%s: no such dtype (%d)", who, (int)x->dtype);
+    if (x->dtype != (tg_dtype)t->dtype)
+        return err_set(ST_TYPE, "%s: dtype %s, expected %s", who, dtype_user_name((Dtype)x->dtype),
+                       dtype_user_name((Dtype)t->dtype));
+    bool same = x->rank == rank;
+    for (int k = lead; same && k < rank; k++) same = x->shape[k] == t->dim[k - lead + dense];
+    if (!same) {
+        const char *got = x->rank > TG_MAX_RANK || x->rank < 0 ? "of an impossible rank" : shape_text(b->arena, x->rank, x->shape);
+        const char *want = shape_text(b->arena, t->rank - dense, t->dim + dense);
+        return err_set(ST_SHAPE, "%s: shape %s, expected %s%s", who, got, lead ? "rows of feature shape " : "", want);
+    }
+    return lead ? check_rows(b, arg->name, x, rows) : ST_OK;
+}
+
+static bool is_empty(const tg_array *x) {
+    for (int k = 0; k < x->rank; k++)
+        if (x->shape[k] == 0) return true;
+    return false;
+}
+
+static Status bind_array(Bind *b, const tg_arg *arg, const Type *t, bool output, Array *out) {
+    static char nothing[16]; /* where an empty array points: bound, never read */
+    Status st = check_array(b, arg, t);
+    if (st) return st;
+    const tg_array *x = &arg->array;
+    if (!x->data && !is_empty(x) && output) return ST_OK; /* not bound */
+    if (!x->data && !is_empty(x)) return err_set(ST_INVAL, "%s: data is NULL", argument_text(b->arena, arg->name));
+    *out = (Array){.data = x->data ? x->data : nothing, .dtype = (uint8_t)x->dtype, .rank = (uint8_t)x->rank};
+    memcpy(out->dim, x->shape, sizeof out->dim);
+    memcpy(out->stride, x->stride, sizeof out->stride);
+    return ST_OK;
+}
+
+static int find(const Binding *list, uint32_t n, const char *name) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(list[k].name, name)) return (int)k;
+    return -1;
+}
+
+static const char *known_names(Arena *a, const Fn *f) {
+    Text t = {.arena = a};
+    for (uint32_t k = 0; k < f->inputs.len; k++) text_putf(&t, k ? ", %s" : "inputs %s", f->inputs.data[k].name);
+    for (uint32_t k = 0; k < f->results.len; k++) text_putf(&t, k ? ", %s" : "; results %s", f->results.data[k].name);
+    return t.text;
+}
+
+static Status bind_one(Bind *b, const tg_program *p, const tg_arg *arg, Bound *out, int32_t *slot) {
+    if (!arg->name) return err_set(ST_NAME, "an argument without a name");
+    int k = find(b->f->inputs.data, b->f->inputs.len, arg->name);
+    *slot = k;
+    if (k >= 0) return bind_array(b, arg, ir_type(b->f, b->f->inputs.data[k].val), false, &out->inputs[k]);
+    k = find(b->f->results.data, b->f->results.len, arg->name);
+    *slot = -1 - k;
+    if (k >= 0) return bind_array(b, arg, ir_type(b->f, b->f->results.data[k].val), true, &out->outputs[k]);
+    *slot = INT32_MAX;                                          /* passed and unused is fine, */
+    if (ir_find_input(p->fn, arg->name)) return ST_OK;          /* if the program ever named it */
+    return err_set(ST_NAME, "argument '%s': the program has no such name (%s)", arg->name, known_names(b->arena, p->fn));
+}
+
+static Status check_complete(const Bind *b, const Bound *out, size_t num_args, const tg_arg *args) {
+    for (uint32_t k = 0; k < b->f->inputs.len; k++) {
+        if (out->inputs[k].data) continue;
+        Text passed = {.arena = b->arena};
+        text_put(&passed, "");
+        for (size_t i = 0; i < num_args; i++) text_putf(&passed, i ? ", %s" : "%s", args[i].name);
+        return err_set(ST_NAME, "%s is needed and was not passed (passed: %s)",
+                       argument_text(b->arena, b->f->inputs.data[k].name), passed.text);
+    }
+    return ST_OK;
+}
+
+static Status know_sizes(Bind *b) {
+    const Graph *g = graph_of(b->graph);
+    for (uint32_t s = 0; s < b->f->sets.len; s++) b->set_size[s] = s == SET_ALL ? 1 : -1;
+    if (!b->f->relations.len) return ST_OK;
+    const Relation *r = &b->f->relations.data[0];
+    b->set_size[r->dst] = graph_num_dst(g);
+    b->set_size[r->src] = graph_num_src(g);
+    b->set_size[r->edges] = graph_num_edges(g);
+    if (r->src == r->dst && graph_num_src(g) != graph_num_dst(g))
+        return err_set(ST_SHAPE,
+                       "node fields need one node set, but the relation has %lld sources and %lld destinations "
+                       "(pass src and dst)",
+                       (long long)graph_num_src(g), (long long)graph_num_dst(g));
+    return ST_OK;
+}
+
+Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args, size_t num_args, Bound *out) {
+    const Fn *f = typed->prepared;
+    Bind b = {a, f, g, ARENA_ARRAY(a, int64_t, f->sets.len)};
+    *out = (Bound){.graph = g, .program = typed, .set_size = b.set_size};
+    out->inputs = ARENA_ARRAY(a, Array, f->inputs.len);
+    out->outputs = ARENA_ARRAY(a, Array, f->results.len);
+    out->slot = ARENA_ARRAY(a, int32_t, num_args);
+    Status st = know_sizes(&b);
+    for (size_t k = 0; k < num_args && !st; k++) st = bind_one(&b, typed, &args[k], out, &out->slot[k]);
+    if (!st) st = check_complete(&b, out, num_args, args);
+    return st;
+}

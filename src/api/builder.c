@@ -1,0 +1,286 @@
+/* The builder of tiga_ops.h: ir/build.h and algebra/ behind handles. */
+#include "algebra/reducer.h"
+#include "api/program.h"
+#include "ir/build.h"
+#include "ir/text.h"
+#include "tiga/tiga_ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tg_builder {
+    Builder *b;
+};
+
+struct tg_reducer {
+    Reducer *r;
+};
+
+/* ---- a builder ---- */
+
+typedef struct {
+    bool homogeneous;
+    Builder *out;
+} Opening;
+
+static Status open_body(void *ctx) {
+    Opening *q = ctx;
+    q->out = build_new(arena_new(), "main", q->homogeneous);
+    return ST_OK;
+}
+
+tg_builder *tg_builder_new(bool homogeneous) {
+    Opening q = {homogeneous, NULL};
+    tg_builder *b = mem_alloc(sizeof *b);
+    if (!b) return err_set(ST_NOMEM, "out of memory: a builder"), NULL;
+    if (door_run(open_body, &q)) return mem_free(b), NULL;
+    b->b = q.out;
+    return b;
+}
+
+void tg_builder_free(tg_builder *b) {
+    if (!b) return;
+    ir_free(b->b->f);
+    mem_free(b);
+}
+
+typedef struct {
+    const Fn *f;
+    tg_program *out;
+} Closing;
+
+static Status program_body(void *ctx) {
+    Closing *q = ctx;
+    const Fn *from = q->f;
+    Fn *f = ir_new_like(arena_new(), from, from->name);
+    Val *memo = ARENA_ARRAY(f->arena, Val, ir_count(from));
+    for (uint32_t k = 0; k < from->inputs.len; k++) ir_copy(f, from, from->inputs.data[k].val, memo);
+    for (uint32_t k = 0; k < from->results.len; k++)
+        ir_add_result(f, from->results.data[k].name, ir_copy(f, from, from->results.data[k].val, memo));
+    q->out = program_of(f);
+    return ST_OK;
+}
+
+tg_program *tg_builder_program(tg_builder *b) {
+    if (!b) return door_null("builder"), NULL;
+    Closing q = {b->b->f, NULL};
+    if (b->b->f->status) return NULL;
+    if (!b->b->f->results.len) return err_set(ST_INVAL, "the program has no result (tg_out marks one)"), NULL;
+    return door_run(program_body, &q) ? NULL : q.out;
+}
+
+/* ---- values: one body for every way to make one ---- */
+
+typedef struct {
+    Builder *b;
+    Val (*make)(void *ctx);
+    const char *name;
+    Dtype dtype;
+    int rank;
+    const int64_t *ints;
+    size_t num_ints;
+    const Val *args;
+    size_t num_args;
+    double number;
+    int64_t integer;
+    bool flag;
+    Map map;
+    const Reducer *reducer;
+    Val out;
+} Make;
+
+static Status make_body(void *ctx) {
+    Make *q = ctx;
+    q->out = q->make(q);
+    return q->b->f->status;
+}
+
+/* A failed allocation makes the builder fail for good, like any fault. */
+static tg_val make(tg_builder *b, Make q) {
+    if (!b) return door_null("builder"), 0;
+    q.b = b->b;
+    if (q.b->f->status) return 0;
+    for (size_t k = 0; k < q.num_args; k++)
+        if (!q.args[k] || q.args[k] >= ir_count(q.b->f)) return 0;
+    tg_status st = door_run(make_body, &q);
+    if (st) q.b->f->status = (Status)st;
+    return st ? 0 : q.out;
+}
+
+static Val make_input(void *ctx) {
+    Make *q = ctx;
+    if ((int)q->dtype < 0 || q->dtype >= NUM_DTYPES) return build_fail(q->b, ST_TYPE, "input '%s': no such dtype", q->name);
+    return build_input(q->b, q->name, q->dtype, q->rank, q->ints);
+}
+
+tg_val tg_in(tg_builder *b, const char *name, tg_dtype dtype, int rank, const int64_t *shape) {
+    return make(b, (Make){.make = make_input, .name = name, .dtype = (Dtype)dtype, .rank = rank, .ints = shape});
+}
+
+static Val make_scalar(void *ctx) {
+    Make *q = ctx;
+    return build_scalar_input(q->b, q->name, q->flag);
+}
+
+tg_val tg_scalar_in(tg_builder *b, const char *name, bool integer) {
+    return make(b, (Make){.make = make_scalar, .name = name, .flag = integer});
+}
+
+static Val make_number(void *ctx) { return build_number(((Make *)ctx)->b, ((Make *)ctx)->number); }
+
+tg_val tg_number(tg_builder *b, double value) { return make(b, (Make){.make = make_number, .number = value}); }
+
+static Val make_integer(void *ctx) { return build_integer(((Make *)ctx)->b, ((Make *)ctx)->integer); }
+
+tg_val tg_integer(tg_builder *b, int64_t value) { return make(b, (Make){.make = make_integer, .integer = value}); }
+
+static Val make_truth(void *ctx) { return build_truth(((Make *)ctx)->b, ((Make *)ctx)->flag); }
+
+tg_val tg_truth(tg_builder *b, bool value) { return make(b, (Make){.make = make_truth, .flag = value}); }
+
+static Val make_at(void *ctx) {
+    Make *q = ctx;
+    return build_at(q->b, q->args[0], q->flag ? q->b->to_dst : q->b->to_src);
+}
+
+tg_val tg_at_src(tg_builder *b, tg_val v) { return make(b, (Make){.make = make_at, .args = &v, .num_args = 1}); }
+
+tg_val tg_at_dst(tg_builder *b, tg_val v) {
+    return make(b, (Make){.make = make_at, .args = &v, .num_args = 1, .flag = true});
+}
+
+static Val make_apply(void *ctx) {
+    Make *q = ctx;
+    return build_call(q->b, q->name, q->args, (uint32_t)q->num_args, q->ints, (uint32_t)q->num_ints);
+}
+
+tg_val tg_apply(tg_builder *b, const char *name, const tg_val *args, size_t num_args, const int64_t *ints, size_t num_ints) {
+    return make(b, (Make){.make = make_apply, .name = name, .args = args, .num_args = num_args, .ints = ints, .num_ints = num_ints});
+}
+
+const char *tg_apply_name(size_t k) { return build_call_name(k); }
+
+static Val make_out(void *ctx) {
+    Make *q = ctx;
+    Val v = build_strong(q->b, q->args[0]);
+    if (v && ir_find_result(q->b->f, q->name)) return build_fail(q->b, ST_NAME, "result '%s' is there already", q->name);
+    ir_add_result(q->b->f, q->name, v);
+    return v;
+}
+
+tg_status tg_out(tg_builder *b, const char *name, tg_val v) {
+    if (!name) return door_null("name");
+    return make(b, (Make){.make = make_out, .name = name, .args = &v, .num_args = 1}) ? TG_OK : tg_errcode();
+}
+
+tg_status tg_val_type(tg_builder *b, tg_val v, tg_end *end, bool *weak) {
+    if (!b) return door_null("builder");
+    if (!v || v >= ir_count(b->b->f)) return (tg_status)(err_status() ? err_status() : err_set(ST_INVAL, "no value"));
+    const Type *t = ir_type(b->b->f, v);
+    *end = (tg_end){.role = program_role(b->b->f, t->set), .dtype = (tg_dtype)t->dtype, .rank = t->rank};
+    memcpy(end->shape, t->dim, sizeof t->dim);
+    if (weak) *weak = build_is_weak(b->b, v);
+    return TG_OK;
+}
+
+/* ---- reducers ---- */
+
+typedef struct {
+    const char *name;
+    bool has_empty;
+    double empty;
+    int flags;
+    const Fn *regions[4]; /* identity NULL: a built-in */
+    Reducer *out;
+} Capture;
+
+static Status capture_body(void *ctx) {
+    Capture *q = ctx;
+    Arena *a = arena_new();
+    Status st = q->regions[0] ? reducer_new(a, q->name, q->flags, q->regions[0], q->regions[1], q->regions[2], q->regions[3], &q->out)
+                              : reducer_builtin(a, q->name, q->has_empty, q->empty, &q->out);
+    if (st) arena_free(a);
+    return st;
+}
+
+static tg_reducer *capture(Capture q) {
+    tg_reducer *r = mem_alloc(sizeof *r);
+    if (!r) return err_set(ST_NOMEM, "out of memory: a reducer"), NULL;
+    if (door_run(capture_body, &q)) return mem_free(r), NULL;
+    r->r = q.out;
+    return r;
+}
+
+tg_reducer *tg_reducer_builtin(const char *name, bool has_empty, double empty) {
+    if (!name) return door_null("name"), NULL;
+    return capture((Capture){.name = name, .has_empty = has_empty, .empty = empty});
+}
+
+tg_reducer *tg_reducer_new(const char *name, int flags, tg_builder *identity, tg_builder *lift, tg_builder *combine,
+                           tg_builder *finalize) {
+    if (!name) return door_null("name"), NULL;
+    if (!identity || !lift || !combine || !finalize) return door_null("a builder of the reducer"), NULL;
+    return capture((Capture){.name = name, .flags = flags,
+                             .regions = {identity->b->f, lift->b->f, combine->b->f, finalize->b->f}});
+}
+
+void tg_reducer_free(tg_reducer *r) {
+    if (!r) return;
+    arena_free(r->r->arena);
+    mem_free(r);
+}
+
+size_t tg_reducer_num_messages(const tg_reducer *r) { return r ? r->r->num_messages : 0; }
+
+const char *tg_reducer_proof(const tg_reducer *r) { return r ? form_name(r->r->form) : ""; }
+
+static Val make_reduce(void *ctx) {
+    Make *q = ctx;
+    return reducer_lower(q->b, q->reducer, q->args, (uint32_t)q->num_args);
+}
+
+tg_val tg_reduce(tg_builder *b, const tg_reducer *r, const tg_val *messages, size_t num_messages) {
+    if (!r) return door_null("reducer"), 0;
+    return make(b, (Make){.make = make_reduce, .reducer = r->r, .args = messages, .num_args = num_messages});
+}
+
+typedef struct {
+    const Reducer *r;
+    const char *symbol;
+    const Dtype *dtypes;
+    uint32_t n;
+    char *out;
+} Printing;
+
+static Status print_body(void *ctx) {
+    Printing *q = ctx;
+    Regions g;
+    Status st = reducer_typed(q->r, q->dtypes, q->n, &g);
+    if (st) return st;
+    Arena *a = arena_new();
+    TextAttr proof = {"proof", form_name(q->r->form)};
+    TextReducer text = {.name = q->symbol, .attrs = &proof, .num_attrs = 1,
+                        .associative = q->r->flags & REDUCER_associative,
+                        .commutative = q->r->flags & REDUCER_commutative,
+                        .deterministic = q->r->flags & REDUCER_deterministic,
+                        .region = {g.identity, g.lift, g.combine, g.finalize}};
+    Module module = {0};
+    *vec_push(a, &module.reducers) = text;
+    q->out = door_text(text_print_module(a, &module));
+    Fn *all[] = {g.identity, g.lift, g.combine, g.finalize};
+    for (int k = 0; k < 4; k++) ir_free(all[k]);
+    arena_free(a);
+    return q->out ? ST_OK : ST_NOMEM;
+}
+
+char *tg_reducer_ir(const tg_reducer *r, const char *symbol, const tg_dtype *dtypes, size_t num_dtypes) {
+    Dtype own[REDUCER_MAX_MESSAGES];
+    if (!r || !symbol || !dtypes) return door_null(!r ? "reducer" : !symbol ? "symbol" : "dtypes"), NULL;
+    if (num_dtypes > REDUCER_MAX_MESSAGES) return err_set(ST_TYPE, "%zu message dtypes, at most %d", num_dtypes, REDUCER_MAX_MESSAGES), NULL;
+    for (size_t k = 0; k < num_dtypes; k++) {
+        if ((int)dtypes[k] < 0 || (int)dtypes[k] >= NUM_DTYPES) return err_set(ST_TYPE, "message %zu: no such dtype", k), NULL;
+        own[k] = (Dtype)dtypes[k];
+    }
+    Printing q = {r->r, symbol, own, (uint32_t)num_dtypes, NULL};
+    return door_run(print_body, &q) ? NULL : q.out;
+}

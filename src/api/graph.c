@@ -1,0 +1,169 @@
+/* The graph functions of tiga.h: each describes the caller's arrays and calls graph/. */
+#include "api/graph.h"
+
+#include <string.h>
+
+typedef struct {
+    IndexArray first, second; /* row_ptr, col_idx; or src, dst */
+    int64_t num_src, num_dst, degree;
+    bool full;
+    enum { FROM_csr, FROM_coo, FROM_rule } how;
+    Graph *out;
+} Making;
+
+static Status make_body(void *ctx) {
+    Making *q = ctx;
+    switch (q->how) {
+    case FROM_csr: return graph_from_csr(&q->first, &q->second, q->num_src, q->full, &q->out);
+    case FROM_coo: return graph_from_coo(&q->first, &q->second, q->num_src, q->num_dst, q->full, &q->out);
+    case FROM_rule: return graph_regular(q->num_dst, q->degree, &q->out);
+    }
+    TIGA_UNREACHABLE("way to make a graph");
+}
+
+static tg_graph *make(Making q) { return door_run(make_body, &q) ? NULL : (tg_graph *)q.out; }
+
+static tg_graph *refuse(Status st) {
+    (void)st; /* the message is set */
+    return NULL;
+}
+
+static IndexArray dense64(const int64_t *data, int64_t len) {
+    return (IndexArray){.data = data, .len = len, .stride = sizeof *data, .wide = true};
+}
+
+tg_graph *tg_graph_csr(int64_t num_dst, int64_t num_src, const int64_t *row_ptr, const int64_t *col_idx) {
+    if (num_dst < 0 || num_dst == INT64_MAX) return refuse(err_set(ST_INVAL, "num_dst is %lld", (long long)num_dst));
+    if (num_src < 0) return refuse(err_set(ST_INVAL, "num_src is %lld", (long long)num_src));
+    if (!row_ptr) return door_null("row_ptr"), NULL;
+    int64_t edges = row_ptr[num_dst];
+    if (edges < 0) return refuse(err_set(ST_INVAL, "row_ptr: ends at %lld (position %lld), a count cannot be negative", (long long)edges, (long long)num_dst));
+    if (!col_idx && edges) return door_null("col_idx"), NULL;
+    return make((Making){dense64(row_ptr, num_dst + 1), dense64(col_idx, edges), num_src, .how = FROM_csr});
+}
+
+tg_graph *tg_graph_coo(int64_t num_dst, int64_t num_src, int64_t num_edges, const int64_t *src, const int64_t *dst) {
+    if (num_edges < 0 || num_src < 0 || num_dst < 0)
+        return refuse(err_set(ST_INVAL, "a count is negative: num_dst %lld, num_src %lld, num_edges %lld",
+                              (long long)num_dst, (long long)num_src, (long long)num_edges));
+    if ((!src || !dst) && num_edges) return door_null(!src ? "src" : "dst"), NULL;
+    return make((Making){dense64(src, num_edges), dense64(dst, num_edges), num_src, num_dst, .how = FROM_coo});
+}
+
+tg_graph *tg_graph_regular(int64_t num_nodes, int64_t degree) {
+    return make((Making){.num_dst = num_nodes, .degree = degree, .how = FROM_rule});
+}
+
+static Status index_array(const char *name, const tg_array *x, IndexArray *out) {
+    if (x->rank != 1) return err_set(ST_TYPE, "%s: rank %d, expected a list of indices (rank 1)", name, x->rank);
+    bool empty = x->shape[0] == 0;
+    if (x->dtype != TG_INT32 && x->dtype != TG_INT64 && !empty)
+        return err_set(ST_TYPE, "%s: its dtype is not int32 or int64", name);
+    if (x->shape[0] < 0) return err_set(ST_INVAL, "%s: length %lld", name, (long long)x->shape[0]);
+    if (!x->data && !empty) return err_set(ST_INVAL, "%s: data is NULL", name);
+    *out = (IndexArray){x->data, x->shape[0], x->stride[0], x->dtype == TG_INT64};
+    return ST_OK;
+}
+
+tg_graph *tg_graph_from_csr(tg_array row_ptr, tg_array col_idx, int64_t num_src, bool full) {
+    Making q = {.num_src = num_src, .full = full, .how = FROM_csr};
+    if (index_array("row_ptr", &row_ptr, &q.first) || index_array("col_idx", &col_idx, &q.second)) return NULL;
+    return make(q);
+}
+
+tg_graph *tg_graph_from_coo(tg_array src, tg_array dst, int64_t num_src, int64_t num_dst, bool full) {
+    Making q = {.num_src = num_src, .num_dst = num_dst, .full = full, .how = FROM_coo};
+    if (index_array("src", &src, &q.first) || index_array("dst", &dst, &q.second)) return NULL;
+    return make(q);
+}
+
+tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t num_dst, bool full) {
+    const tg_array *x = &edge_index;
+    if (x->rank != 2) return refuse(err_set(ST_TYPE, "edge_index: rank %d, expected shape [2, E]", x->rank));
+    if (x->shape[0] != 2)
+        return refuse(err_set(ST_SHAPE, "edge_index: shape [%lld, %lld], expected [2, E]%s", (long long)x->shape[0],
+                              (long long)x->shape[1], x->shape[1] == 2 ? " (transposed?)" : ""));
+    tg_array row = {x->data, x->dtype, 1, {x->shape[1]}, {x->stride[1]}}, second = row;
+    if (x->data) second.data = (char *)x->data + x->stride[0];
+    Making q = {.num_src = num_src, .num_dst = num_dst, .full = full, .how = FROM_coo};
+    if (index_array("edge_index", &row, &q.first) || index_array("edge_index", &second, &q.second)) return NULL;
+    return make(q);
+}
+
+typedef struct {
+    Graph *g, *out;
+} Transposing;
+
+static Status transpose_body(void *ctx) {
+    Transposing *q = ctx;
+    return graph_transpose(q->g, &q->out);
+}
+
+tg_graph *tg_graph_transpose(const tg_graph *g) {
+    Transposing q = {graph_of(g), NULL};
+    if (!g) return door_null("graph"), NULL;
+    return door_run(transpose_body, &q) ? NULL : (tg_graph *)q.out;
+}
+
+void tg_graph_free(tg_graph *g) { graph_unref(graph_of(g)); }
+
+int64_t tg_graph_num_src(const tg_graph *g) { return g ? graph_num_src(graph_of(g)) : 0; }
+
+int64_t tg_graph_num_dst(const tg_graph *g) { return g ? graph_num_dst(graph_of(g)) : 0; }
+
+int64_t tg_graph_num_edges(const tg_graph *g) { return g ? graph_num_edges(graph_of(g)) : 0; }
+
+const char *tg_graph_findings(const tg_graph *g) { return g ? graph_findings(graph_of(g)) : ""; }
+
+bool tg_graph_equal(const tg_graph *a, const tg_graph *b) {
+    return a == b || (a && b && graph_equal(graph_of(a), graph_of(b)));
+}
+
+/* ---- reading a relation back ---- */
+
+static int64_t index_at(const void *data, bool wide, int64_t k) {
+    return wide ? ((const int64_t *)data)[k] : ((const int32_t *)data)[k];
+}
+
+typedef struct {
+    Graph *g;
+    const Csr *rows;
+} Reading;
+
+static Status rows_body(void *ctx) {
+    Reading *q = ctx;
+    return graph_csr(q->g, true, &q->rows);
+}
+
+static tg_status read_rows(const tg_graph *g, const Csr **rows) {
+    Reading q = {graph_of(g), NULL};
+    if (!g) return door_null("graph");
+    tg_status st = door_run(rows_body, &q);
+    *rows = q.rows;
+    return st;
+}
+
+tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst) {
+    const Csr *rows;
+    tg_status st = read_rows(g, &rows);
+    if (st || !src || !dst) return st ? st : door_null(!src ? "src" : "dst");
+    for (int64_t i = 0; i < rows->num_rows; i++)
+        for (int64_t p = rows->row_ptr[i]; p < rows->row_ptr[i + 1]; p++) {
+            int64_t e = rows->edge ? index_at(rows->edge, rows->wide, p) : p;
+            src[e] = index_at(rows->col, rows->wide, p);
+            dst[e] = i;
+        }
+    return TG_OK;
+}
+
+tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx, int64_t *edge) {
+    const Csr *rows;
+    tg_status st = read_rows(g, &rows);
+    if (st || !row_ptr || !col_idx) return st ? st : door_null(!row_ptr ? "row_ptr" : "col_idx");
+    memcpy(row_ptr, rows->row_ptr, (size_t)(rows->num_rows + 1) * sizeof *row_ptr);
+    for (int64_t p = 0; p < rows->num_edges; p++) {
+        col_idx[p] = index_at(rows->col, rows->wide, p);
+        if (edge) edge[p] = rows->edge ? index_at(rows->edge, rows->wide, p) : p;
+    }
+    return TG_OK;
+}

@@ -1,0 +1,402 @@
+/* Making programs: from text, from other programs, for given types. */
+#include "api/program.h"
+
+#include "base/debug.h"
+#include "ir/text.h"
+#include "ir/type.h"
+#include "ir/verify.h"
+#include "opt/opt.h"
+#include "opt/vjp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- handles ---- */
+
+static tg_program *program_new(Arena *takes, ProgramKind kind) {
+    tg_program *p = ARENA_NEW(takes, tg_program);
+    p->arena = takes;
+    p->kind = kind;
+    p->refs = 1;
+    pthread_mutex_init(&p->lock, NULL);
+    return p;
+}
+
+tg_program *program_ref(const tg_program *p) {
+    tg_program *own = (tg_program *)(uintptr_t)p; /* the count is not part of what is immutable */
+    atomic_fetch_add(&own->refs, 1);
+    return own;
+}
+
+tg_program *program_of(const Fn *takes) {
+    tg_program *p = program_new(takes->arena, PROGRAM_typed);
+    p->fn = takes;
+    return p;
+}
+
+void tg_program_free(tg_program *p) {
+    if (!p || atomic_fetch_sub(&p->refs, 1) != 1) return;
+    for (Variant *v = p->variants, *next; v; v = next) {
+        next = v->next;
+        tg_program_free(v->program);
+        mem_free(v);
+    }
+    tg_program_free(p->base);
+    exec_free(p->exec);
+    arena_free(p->plan_arena);
+    arena_free(p->prepared_arena);
+    pthread_mutex_destroy(&p->lock);
+    arena_free(p->arena);
+}
+
+/* ---- from text ---- */
+
+typedef struct {
+    const char *text;
+    tg_program *out;
+} FromText;
+
+static Status new_body(void *ctx) {
+    FromText *q = ctx;
+    Arena *a = arena_new();
+    tg_program *p = program_new(a, PROGRAM_formula);
+    Status st = formula_parse(a, q->text, &p->formula);
+    if (st) return arena_free(a), st;
+    q->out = p;
+    return ST_OK;
+}
+
+tg_program *tg_program_new(const char *formula) {
+    FromText q = {.text = formula};
+    if (!formula) return door_null("formula"), NULL;
+    return door_run(new_body, &q) ? NULL : q.out;
+}
+
+static Status parse_body(void *ctx) {
+    FromText *q = ctx;
+    Arena *a = arena_new();
+    Module module = {0};
+    Status st = text_parse(a, q->text, strlen(q->text), &module);
+    if (!st && !module.functions.len) st = err_set(ST_SYNTAX, "1:1: the text holds no function");
+    if (st) return arena_free(a), st;
+    const Fn *f = module.functions.data[0];
+    Text report = {.arena = a};
+    if (ir_verify(f, &report)) {
+        st = err_set(ST_INVAL, "%s", report.text);
+        return arena_free(a), st;
+    }
+    q->out = program_new(a, PROGRAM_typed);
+    q->out->fn = f;
+    return ST_OK;
+}
+
+tg_program *tg_program_parse(const char *text) {
+    FromText q = {.text = text};
+    if (!text) return door_null("text"), NULL;
+    return door_run(parse_body, &q) ? NULL : q.out;
+}
+
+/* ---- gradients ---- */
+
+typedef VEC(const char *) Names;
+
+static Names split_names(Arena *a, const char *text) {
+    Names names = {0};
+    char *rest = arena_str(a, text), *save = NULL;
+    for (char *s = strtok_r(rest, " \t\n,", &save); s; s = strtok_r(NULL, " \t\n,", &save))
+        *vec_push(a, &names) = s;
+    return names;
+}
+
+static Status typed_gradient(const Fn *f, const char *outs, const char *wrt, tg_program **out) {
+    Arena *a = arena_new();
+    Names o = split_names(a, outs), w = split_names(a, wrt);
+    Fn *joint;
+    Status st = vjp_run(a, f, o.data, o.len, w.data, w.len, NULL, &joint);
+    if (st) return arena_free(a), st;
+    *out = program_of(joint);
+    return ST_OK;
+}
+
+typedef struct {
+    const tg_program *p;
+    const char *outs, *wrt;
+    tg_program *out;
+} Gradient;
+
+static Status gradient_body(void *ctx) {
+    Gradient *q = ctx;
+    if (q->p->kind == PROGRAM_typed) return typed_gradient(q->p->fn, q->outs, q->wrt, &q->out);
+    Arena *a = arena_new();
+    q->out = program_new(a, PROGRAM_gradient);
+    q->out->outs = arena_str(a, q->outs);
+    q->out->wrt = arena_str(a, q->wrt);
+    q->out->base = program_ref(q->p);
+    return ST_OK;
+}
+
+tg_program *tg_program_grad(const tg_program *p, const char *outs, const char *wrt) {
+    Gradient q = {p, outs, wrt, NULL};
+    if (!p || !outs || !wrt) return door_null(!p ? "program" : !outs ? "outs" : "wrt"), NULL;
+    return door_run(gradient_body, &q) ? NULL : q.out;
+}
+
+/* ---- types ---- */
+
+static const tg_arg *find_arg(const tg_arg *args, size_t n, const char *name) {
+    for (size_t k = 0; k < n; k++)
+        if (args[k].name && !strcmp(args[k].name, name)) return &args[k];
+    return NULL;
+}
+
+static bool has_rows(const char *name) {
+    return !strncmp(name, "src.", 4) || !strncmp(name, "dst.", 4) || !strncmp(name, "edge.", 5) ||
+           !strncmp(name, "node.", 5);
+}
+
+static Status formula_input(const tg_arg *arg, FormulaInput *in) {
+    const tg_array *x = &arg->array;
+    int rows = has_rows(arg->name);
+    if ((int)x->dtype < 0 || (int)x->dtype >= NUM_DTYPES)
+        return err_set(ST_TYPE, "argument '%s': no such dtype (%d)", arg->name, (int)x->dtype);
+    if (x->rank < rows || x->rank > TG_MAX_RANK || x->rank - rows > MAX_RANK)
+        return err_set(ST_SHAPE, "argument '%s': rank %d, expected %d to %d", arg->name, x->rank, rows, MAX_RANK + rows);
+    *in = (FormulaInput){.name = arg->name, .dtype = (Dtype)x->dtype, .rank = x->rank - rows};
+    for (int k = rows; k < x->rank; k++) in->dim[k - rows] = x->shape[k];
+    return ST_OK;
+}
+
+/* The formula's inputs among the arguments, and a text that names their types. */
+static Status read_signature(Arena *a, const Formula *formula, const tg_arg *args, size_t num_args,
+                             FormulaInput **inputs, uint32_t *n, Text *signature) {
+    const char *const *names;
+    uint32_t num_names;
+    formula_inputs(a, formula, &names, &num_names);
+    *inputs = ARENA_ARRAY(a, FormulaInput, num_names);
+    *n = 0;
+    for (uint32_t k = 0; k < num_names; k++) {
+        const tg_arg *arg = find_arg(args, num_args, names[k]);
+        FormulaInput *in = &(*inputs)[*n];
+        if (!arg) continue; /* formula_build says where it is missed */
+        Status st = formula_input(arg, in);
+        if (st) return st;
+        text_putf(signature, "%s:%d:", in->name, in->dtype);
+        for (int i = 0; i < in->rank; i++) text_putf(signature, "%lld,", (long long)in->dim[i]);
+        ++*n;
+    }
+    return ST_OK;
+}
+
+static const Formula *formula_of(const tg_program *p) {
+    while (p->kind == PROGRAM_gradient) p = p->base;
+    return &p->formula;
+}
+
+static Status make_typed(const tg_program *p, const FormulaInput *inputs, uint32_t n, tg_program **out) {
+    if (p->kind == PROGRAM_formula) {
+        Arena *a = arena_new();
+        Fn *f;
+        Status st = formula_build(a, &p->formula, inputs, n, &f);
+        if (st) return arena_free(a), st;
+        *out = program_of(f);
+        return ST_OK;
+    }
+    tg_program *base;
+    Status st = make_typed(p->base, inputs, n, &base);
+    if (st) return st;
+    st = typed_gradient(base->fn, p->outs, p->wrt, out);
+    tg_program_free(base);
+    return st;
+}
+
+static tg_program *find_variant(const tg_program *p, const char *signature) {
+    for (const Variant *v = p->variants; v; v = v->next)
+        if (!strcmp(v->signature, signature)) return v->program;
+    return NULL;
+}
+
+/* Two threads may build the same variant; the first to come back keeps it. */
+static Status add_variant(tg_program *p, const char *signature, tg_program *made, tg_program **out) {
+    pthread_mutex_lock(&p->lock);
+    tg_program *there = find_variant(p, signature);
+    Variant *v = there ? NULL : mem_alloc(sizeof *v + strlen(signature) + 1);
+    if (v) {
+        arena_keep(made->arena);
+        *v = (Variant){p->variants, strcpy((char *)(v + 1), signature), made};
+        p->variants = v;
+    }
+    pthread_mutex_unlock(&p->lock);
+    if (!there && !v) return tg_program_free(made), err_set(ST_NOMEM, "out of memory: a program's variant");
+    if (there) tg_program_free(made);
+    *out = program_ref(there ? there : made);
+    return ST_OK;
+}
+
+Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out, bool *fresh) {
+    *fresh = false;
+    if (p->kind == PROGRAM_typed) return *out = program_ref(p), ST_OK;
+    tg_program *own = (tg_program *)(uintptr_t)p;
+    Arena *a = arena_new();
+    Text signature = {.arena = a};
+    FormulaInput *inputs;
+    uint32_t n;
+    text_put(&signature, "");
+    Status st = read_signature(a, formula_of(p), args, num_args, &inputs, &n, &signature);
+    pthread_mutex_lock(&own->lock);
+    tg_program *there = st ? NULL : find_variant(p, signature.text);
+    pthread_mutex_unlock(&own->lock);
+    if (there) *out = program_ref(there);
+    else if (!st) {
+        tg_program *made;
+        *fresh = true;
+        st = make_typed(p, inputs, n, &made);
+        if (!st) st = add_variant(own, signature.text, made, out);
+    }
+    arena_free(a);
+    return st;
+}
+
+typedef struct {
+    const tg_program *p;
+    const tg_arg *args;
+    size_t num_args;
+    tg_program *out;
+} Typed;
+
+static Status typed_body(void *ctx) {
+    Typed *q = ctx;
+    bool fresh;
+    return program_typed(q->p, q->args, q->num_args, &q->out, &fresh);
+}
+
+tg_program *tg_program_typed(const tg_program *p, const tg_arg *args, size_t num_args) {
+    Typed q = {p, args, num_args, NULL};
+    if (!p) return door_null("program"), NULL;
+    return door_run(typed_body, &q) ? NULL : q.out;
+}
+
+/* ---- plan and code ---- */
+
+static Status plan_now(void *ctx) {
+    tg_program *p = ctx;
+    if (p->fn->relations.len > 1)
+        return err_set(ST_UNSUPPORTED, "a program over %u relations cannot run on one graph", p->fn->relations.len);
+    Arena *prepared_arena = arena_new(), *plan_arena = arena_new();
+    const Fn *prepared = opt_prepare(prepared_arena, p->fn);
+    Status st = plan_check(prepared);
+    if (st) return arena_free(prepared_arena), arena_free(plan_arena), st;
+    Plan *plan = plan_run(plan_arena, prepared);
+    p->exec = exec_new(plan, debug_get("FAST_MATH") != NULL);
+    arena_keep(p->prepared_arena = prepared_arena);
+    arena_keep(p->plan_arena = plan_arena);
+    p->prepared = prepared;
+    p->plan = plan;
+    return ST_OK;
+}
+
+/* Behind a guard of its own: a failure must not keep the lock. */
+Status program_plan(tg_program *p) {
+    pthread_mutex_lock(&p->lock);
+    Status st = p->plan ? ST_OK : guard_run(plan_now, p);
+    pthread_mutex_unlock(&p->lock);
+    return st;
+}
+
+Status program_shown(const tg_program *p, tg_program **out) {
+    tg_program *own = (tg_program *)(uintptr_t)p;
+    pthread_mutex_lock(&own->lock);
+    *out = p->kind == PROGRAM_typed ? own : p->last;
+    pthread_mutex_unlock(&own->lock);
+    return *out ? ST_OK : err_set(ST_INVAL, "nothing was called yet: types are known after the first run");
+}
+
+void program_ran(const tg_program *p, tg_program *typed, bool fresh) {
+    tg_program *own = (tg_program *)(uintptr_t)p;
+    pthread_mutex_lock(&own->lock);
+    own->last = typed;
+    fresh ? own->misses++ : own->hits++;
+    pthread_mutex_unlock(&own->lock);
+}
+
+/* ---- ends ---- */
+
+tg_role program_role(const Fn *f, Set s) {
+    if (s == SET_ALL || !f->relations.len) return TG_ON_ALL;
+    const Relation *r = &f->relations.data[0];
+    if (s == r->edges) return TG_ON_EDGES;
+    if (r->src == r->dst) return TG_ON_NODES;
+    return s == r->src ? TG_ON_SRC : TG_ON_DST;
+}
+
+const char *role_word(tg_role role) {
+    return (const char *[]){"param", "src field", "dst field", "edge field", "node field"}[role];
+}
+
+static tg_status need_typed(const tg_program *p) {
+    if (!p) return door_null("program");
+    if (p->kind == PROGRAM_typed) return TG_OK;
+    return (tg_status)err_set(ST_INVAL, "the program has no types yet (tg_program_typed gives one that has)");
+}
+
+size_t tg_program_num_inputs(const tg_program *p) { return need_typed(p) ? 0 : p->fn->inputs.len; }
+
+size_t tg_program_num_results(const tg_program *p) { return need_typed(p) ? 0 : p->fn->results.len; }
+
+/* A dense value whose first extent is a set's has that set's role: the same memory. */
+static void describe_end(const Fn *f, const Binding *b, tg_end *end) {
+    const Type *t = ir_type(f, b->val);
+    int rows = t->set == SET_ALL && t->rank && dim_is_set(t->dim[0]);
+    *end = (tg_end){.name = b->name, .dtype = (tg_dtype)t->dtype, .rank = t->rank - rows};
+    end->role = program_role(f, rows ? dim_set(t->dim[0]) : t->set);
+    for (int k = 0; k < end->rank; k++) end->shape[k] = t->dim[k + rows];
+}
+
+static tg_status get_end(const tg_program *p, bool result, size_t k, tg_end *end) {
+    tg_status st = need_typed(p);
+    if (st) return st;
+    size_t n = result ? p->fn->results.len : p->fn->inputs.len;
+    if (k >= n)
+        return (tg_status)err_set(ST_RANGE, "%s %zu: the program has %zu", result ? "result" : "input", k, n);
+    describe_end(p->fn, result ? &p->fn->results.data[k] : &p->fn->inputs.data[k], end);
+    return TG_OK;
+}
+
+tg_status tg_program_input(const tg_program *p, size_t k, tg_end *end) { return get_end(p, false, k, end); }
+
+tg_status tg_program_result(const tg_program *p, size_t k, tg_end *end) { return get_end(p, true, k, end); }
+
+/* ---- residuals ---- */
+
+typedef struct {
+    const tg_program *p;
+    const char *keep;
+    tg_program *forward, *backward;
+} Splitting;
+
+static Status split_body(void *ctx) {
+    Splitting *q = ctx;
+    Arena *a = arena_new();
+    Names keep = split_names(a, q->keep);
+    for (uint32_t k = 0; k < keep.len; k++)
+        if (!ir_find_result(q->p->fn, keep.data[k]))
+            return err_set(ST_NAME, "keep: the program has no result '%s'", keep.data[k]), arena_free(a), ST_NAME;
+    Arena *prepared = arena_new();
+    Split s = opt_split(opt_clean(prepared, q->p->fn), keep.data, keep.len);
+    q->forward = program_of(s.forward);
+    q->backward = program_of(s.backward);
+    arena_free(prepared);
+    arena_free(a);
+    return ST_OK;
+}
+
+tg_status tg_program_split(const tg_program *grad, const char *keep, tg_program **forward, tg_program **backward) {
+    tg_status st = need_typed(grad);
+    if (st) return st;
+    if (!keep || !forward || !backward) return door_null(!keep ? "keep" : !forward ? "forward" : "backward");
+    Splitting q = {grad, keep, NULL, NULL};
+    st = door_run(split_body, &q);
+    if (st) return st;
+    *forward = q.forward;
+    *backward = q.backward;
+    return TG_OK;
+}

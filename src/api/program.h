@@ -1,0 +1,60 @@
+/* Programs behind their handles: a formula, a gradient to be taken once types are known, or a typed
+ * function with its plan and code. */
+#ifndef TIGA_API_PROGRAM_H
+#define TIGA_API_PROGRAM_H
+
+#include "algebra/meaning.h"
+#include "api/door.h"
+#include "plan/plan.h"
+#include "run/exec.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef enum { PROGRAM_formula, PROGRAM_gradient, PROGRAM_typed } ProgramKind;
+
+/* The typed program for one signature of arguments. */
+typedef struct Variant {
+    struct Variant *next;
+    const char *signature;
+    tg_program *program; /* shares */
+} Variant;
+
+struct tg_program {
+    _Atomic int refs;
+    ProgramKind kind;
+    Arena *arena; /* owns what follows */
+
+    Formula formula; /* of a formula */
+
+    tg_program *base; /* of a gradient: shares */
+    const char *outs, *wrt;
+
+    const Fn *fn;       /* of a typed program: the domain stage */
+    const Fn *prepared; /* made on first use, under lock */
+    Plan *plan;
+    Exec *exec;
+    Arena *plan_arena, *prepared_arena;
+
+    pthread_mutex_t lock;
+    Variant *variants; /* of an untyped program */
+    tg_program *last;  /* the variant that ran last; borrows */
+    int64_t hits, misses;
+};
+
+tg_program *program_ref(const tg_program *p);
+/* A handle to a function, whose arena it takes. */
+tg_program *program_of(const Fn *takes);
+/* The typed program for the arguments, a reference. *fresh: it was made now. */
+Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out, bool *fresh);
+/* Plans a typed program once. */
+Status program_plan(tg_program *p);
+/* The typed program to inspect: itself, or the variant that ran last. Borrows. */
+Status program_shown(const tg_program *p, tg_program **out);
+void program_ran(const tg_program *p, tg_program *typed, bool fresh);
+
+/* "edge" for an edge set, ...: the role of a set in a typed program. */
+tg_role program_role(const Fn *f, Set s);
+const char *role_word(tg_role role);
+
+#endif
