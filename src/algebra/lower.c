@@ -37,12 +37,18 @@ static Val row_is_empty(Lower *w) {
     return ir_eq(w->b->f, degree, ir_const_like(w->b->f, degree, 0));
 }
 
-/* The sum of what is the same number for every message is that number times their count. */
+static bool passes_through(const Reducer *r) {
+    return ir_op(r->finalize, r->finalize->results.data[0].val) == OP_input;
+}
+
+/* The sum of what is the same number for every message is that number times their count. A count of
+ * ones stays an integer, which takes the dtype of what finalize divides by it. */
 static bool add_component(Lower *w, uint32_t k) {
     double value;
     if (build_constant(w->b, w->lifted[k], &value)) {
         Val degree = ir_degree(w->b->f, w->map);
-        w->state[k] = value == 1 ? degree : call2(w, "mul", degree, w->lifted[k]);
+        bool count = value == 1 && !passes_through(w->r);
+        w->state[k] = count ? degree : call2(w, "mul", degree, w->lifted[k]);
     } else {
         w->state[k] = ir_reduce(w->b->f, at_messages(w, w->lifted[k]), w->map);
     }
@@ -139,7 +145,7 @@ static Val finish(Lower *w, Val v) {
 /* Where the row is empty finalize sees 1s: its value is not used, and its derivative stays finite. */
 static Val finalize(Lower *w) {
     Val v;
-    if (w->r->has_empty && ir_op(w->r->finalize, w->r->finalize->results.data[0].val) != OP_input)
+    if (w->r->has_empty && !passes_through(w->r))
         for (uint32_t k = 0; k < w->r->num_state; k++)
             w->state[k] = select(w, w->empty, build_number(w->b, 1), w->state[k]);
     if (!region_inline(w->b, w->r->finalize, w->state, 0, &v)) return 0;

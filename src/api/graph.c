@@ -144,7 +144,7 @@ static tg_status read_rows(const tg_graph *g, const Csr **rows) {
 }
 
 tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst) {
-    const Csr *rows;
+    const Csr *rows = NULL;
     tg_status st = read_rows(g, &rows);
     if (st || !src || !dst) return st ? st : door_null(!src ? "src" : "dst");
     for (int64_t i = 0; i < rows->num_rows; i++)
@@ -157,7 +157,7 @@ tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst) {
 }
 
 tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx, int64_t *edge) {
-    const Csr *rows;
+    const Csr *rows = NULL;
     tg_status st = read_rows(g, &rows);
     if (st || !row_ptr || !col_idx) return st ? st : door_null(!row_ptr ? "row_ptr" : "col_idx");
     memcpy(row_ptr, rows->row_ptr, (size_t)(rows->num_rows + 1) * sizeof *row_ptr);

@@ -1,0 +1,220 @@
+/* Formulas: what parses, what they mean on a small graph, and what is said of those that are wrong.
+ * Values were worked out by hand. */
+#include "algebra/meaning.h"
+#include "interp/interp.h"
+#include "opt/opt.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Edges 0->0, 2->0, 1->1, 0->2, 1->2, in this order; 3 sources and destinations. */
+static const int64_t row_ptr[] = {0, 2, 3, 5}, col_idx[] = {0, 2, 1, 0, 1};
+
+typedef struct {
+    const char *name;
+    int rank; /* of the features */
+    int64_t dim[2];
+    const float *data;
+} Bound;
+
+static const float x[] = {1, 2, 3}, w[] = {.5f, .5f, .5f, .5f, .5f}, bias[] = {.1f, .2f, .3f};
+static const float h[] = {1, 2, 3, 4, 5, 6}; /* [3, 2] */
+static const float matrix[] = {1, 0, 2, 1, -1, 3}; /* [2, 3] */
+static const Bound bound[] = {{"src.x", 0, {0}, x},     {"dst.x", 0, {0}, x},       {"node.x", 0, {0}, x},
+                              {"edge.w", 0, {0}, w},    {"dst.bias", 0, {0}, bias}, {"node.h", 1, {2}, h},
+                              {"src.h", 1, {2}, h},     {"W", 2, {2, 3}, matrix},   {"dt", 0, {0}, x}};
+enum { NUM_BOUND = sizeof bound / sizeof *bound };
+
+static Status build(Arena *a, const char *text, Fn **out) {
+    Formula formula;
+    FormulaInput in[NUM_BOUND];
+    for (int k = 0; k < NUM_BOUND; k++) {
+        in[k] = (FormulaInput){.name = bound[k].name, .dtype = DT_f32, .rank = bound[k].rank};
+        memcpy(in[k].dim, bound[k].dim, sizeof bound[k].dim);
+    }
+    Status st = formula_parse(a, text, &formula);
+    return st ? st : formula_build(a, &formula, in, NUM_BOUND, out);
+}
+
+static Array array_of(const Fn *f, Val v, const int64_t *set_size, const float *data) {
+    const Type *t = ir_type(f, v);
+    Array a = {.data = (void *)(uintptr_t)data, .dtype = t->dtype};
+    if (t->set != SET_ALL) a.dim[a.rank++] = set_size[t->set];
+    for (int k = 0; k < t->rank; k++) a.dim[a.rank++] = t->dim[k];
+    int64_t step = 4;
+    for (int k = a.rank - 1; k >= 0; k--) {
+        a.stride[k] = step;
+        step *= a.dim[k];
+    }
+    return a;
+}
+
+static const float *find_data(const char *name) {
+    for (int k = 0; k < NUM_BOUND; k++)
+        if (!strcmp(bound[k].name, name)) return bound[k].data;
+    return NULL;
+}
+
+/* The first result. */
+static Status evaluate(Arena *a, const char *text, float *out) {
+    Fn *built;
+    Graph *g;
+    Status st = build(a, text, &built);
+    if (st) return st;
+    const Fn *f = opt_prepare(arena_new(), built);
+    IndexArray rows = {row_ptr, 4, 8, true}, cols = {col_idx, 5, 8, true};
+    assert_int_equal(graph_from_csr(&rows, &cols, 3, false, &g), ST_OK);
+    int64_t size[8] = {1};
+    for (uint32_t s = 1; s < f->sets.len; s++) size[s] = 3;
+    size[f->relations.data[0].edges] = 5;
+    Array in[NUM_BOUND], results[8] = {0};
+    for (uint32_t k = 0; k < f->inputs.len; k++)
+        in[k] = array_of(f, f->inputs.data[k].val, size, find_data(f->inputs.data[k].name));
+    results[0] = array_of(f, f->results.data[0].val, size, out);
+    st = interp_run(f, &(Domain){size, &g}, in, results);
+    graph_unref(g);
+    arena_free(f->arena);
+    return st;
+}
+
+static const struct {
+    const char *text;
+    int n;
+    float want[9];
+} right[] = {
+    {"out = sum(edge.w * src.x) + dst.bias", 3, {2.1f, 1.2f, 1.8f}},
+    {"out = mean(src.x)", 3, {2, 2, 1.5f}},
+    {"out = max(src.x) - min(src.x)", 3, {2, 0, 1}},
+    {"out = sum(src.x - dst.x)", 3, {2, 0, -3}},
+    {"out = softmax(0, src.x)", 3, {2, 2, 1.5f}},
+    {"out = online_softmax(src.x * 0, src.x)", 3, {2, 2, 1.5f}},
+    {"m = edge.w * src(node.x) # a comment\nout = sum(m)", 3, {2, 1, 1.5f}},
+    {"h1 = sum(src(node.x)); out = sum(src(h1))", 3, {7, 2, 6}},
+    {"out = sum(node.x)", 1, {6}},
+    {"out = mean(node.x * node.x)", 1, {14.f / 3}},
+    {"out = sum(1.0)", 3, {2, 1, 2}},
+    {"out = dst.x ** 2 - -dst.x", 3, {2, 6, 12}},
+    {"out = 2 * 3 + dst.x * 0", 3, {6, 6, 6}},
+    {"out = sum(node.h, axis=-1)", 3, {3, 7, 11}},
+    {"out = (node.h @ W)[1]", 3, {-2, -4, -6}},
+    {"out = sum(src(node.h @ W)[0])", 3, {14, 7, 10}},
+    {"out = node.h[::-1]", 6, {2, 1, 4, 3, 6, 5}},
+    {"out = max(dst.x, 2)", 3, {2, 2, 3}},
+    {"out = where(dst.x > 1.5, dst.x, -1)", 3, {-1, 2, 3}},
+    {"out = dst.x * (1 < 2) + ((3 > 4) | true)", 3, {2, 3, 4}},
+    {"wm.identity = 0, 0\nwm.lift(a, b) = a, a * b\nwm.combine(p, q) = p[0] + q[0], p[1] + q[1]\n"
+     "wm.finalize(s) = s[1] / s[0]\nout = wm(edge.w, src.x)",
+     3,
+     {2, 2, 1.5f}},
+    {"top.identity = -inf\ntop.combine(a, b) = max(a, b)\nout = top(src.x)", 3, {3, 2, 2}},
+    {"sm.identity = -inf, 0, 0\nsm.lift(s, v) = s, 1, v\n"
+     "sm.combine(a, b) = max(a[0], b[0]), a[1] * exp(a[0] - max(a[0], b[0])) + b[1] * exp(b[0] - max(a[0], b[0])), "
+     "a[2] * exp(a[0] - max(a[0], b[0])) + b[2] * exp(b[0] - max(a[0], b[0]))\n"
+     "sm.finalize(s) = s[2] / s[1]\nout = sm(src.x * 0, src.x)",
+     3,
+     {2, 2, 1.5f}},
+};
+
+static void test_right(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof right / sizeof *right; k++) {
+        Arena *a = arena_new();
+        float out[9] = {0};
+        Status st = evaluate(a, right[k].text, out);
+        if (st) fail_msg("%s: %s", right[k].text, err_message());
+        for (int i = 0; i < right[k].n; i++)
+            if (fabsf(out[i] - right[k].want[i]) > 1e-5f)
+                fail_msg("%s: result %d is %g, expected %g", right[k].text, i, out[i], right[k].want[i]);
+        arena_free(a);
+    }
+}
+
+static const struct {
+    const char *text;
+    Status status;
+    const char *message; /* contained */
+} wrong[] = {
+    {"", ST_SYNTAX, "1:1: expected a formula"},
+    {"out", ST_SYNTAX, "1:4: expected '=', got the end"},
+    {"out = ", ST_SYNTAX, "1:7: expected an expression, got the end"},
+    {"out = sum(src.x", ST_SYNTAX, "1:16: expected ',' or ')'"},
+    {"out = sum(src.x))", ST_SYNTAX, "1:17: expected an operator or the end of the line, got ')'"},
+    {"a = 1\nout = b +* 2", ST_SYNTAX, "2:10: expected an expression, got '*'"},
+    {"out = 1 < 2 < 3", ST_SYNTAX, "one comparison"},
+    {"src.x = 3", ST_SYNTAX, "fields cannot be assigned"},
+    {"out = dst.x $ 2", ST_SYNTAX, "1:13: expected an operator"},
+    {"out = \xff", ST_SYNTAX, "a byte outside ASCII"},
+    {"out = sum(edge.nothing)", ST_NAME, "1:11: 'edge.nothing' is not defined above and not bound"},
+    {"out = sine(dst.x)", ST_NAME, "1:7: unknown function 'sine'"},
+    {"out = sum(edge.w * node.x)", ST_SHAPE, "do not meet"},
+    {"out = sum(src.h) + node.h @ W", ST_SHAPE, "do not broadcast"},
+    {"out = sum(sum(src.x))", ST_INVAL, "a reducer inside a reducer"},
+    {"out = 1; out = 2", ST_NAME, "1:10: 'out' is defined already"},
+    {"out = sum(src.x, axis=0)", ST_SHAPE, "axis 0 is the node axis"},
+    {"out = sum(node.h, axis=7)", ST_SHAPE, "axis 7 is out of range"},
+    {"out = sum(node.x, with=3)", ST_NAME, "no keyword 'with'"},
+    {"out = where(node.x, 1, 2)", ST_TYPE, "the condition is"},
+    {"p.combine(a, b) = a * b + 1\np.identity = 0\nout = p(src.x)", ST_UNSUPPORTED, "reducer 'p'"},
+    {"p.combine(a, b) = a + b\nout = p(src.x)", ST_NAME, "no line p.identity"},
+    {"p.combine(a, b) = a + edge.w\np.identity = 0\nout = p(src.x)", ST_NAME, "its own parameters"},
+    {"out = dst.x ** 0.3", ST_UNSUPPORTED, "pow"},
+};
+
+static void test_wrong(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+        Arena *a = arena_new();
+        Fn *f;
+        Status st = build(a, wrong[k].text, &f);
+        if (st != wrong[k].status || !strstr(err_message(), wrong[k].message))
+            fail_msg("'%s': status %d, '%s'; expected %d, '%s'", wrong[k].text, st, err_message(), wrong[k].status,
+                     wrong[k].message);
+        arena_free(a);
+    }
+}
+
+static void test_deep_nesting_is_refused(void **state) {
+    (void)state;
+    static char text[4096] = "out = ";
+    memset(text + 6, '(', 4000);
+    Arena *a = arena_new();
+    Formula f;
+    assert_int_equal(formula_parse(a, text, &f), ST_SYNTAX);
+    arena_free(a);
+}
+
+/* Any bytes: mutations of the texts above parse or are refused, and build or are refused. */
+static void test_mutations(void **state) {
+    (void)state;
+    uint64_t seed = 1;
+    for (int round = 0; round < 20000; round++) {
+        char text[1024];
+        snprintf(text, sizeof text, "%s", right[(size_t)round % (sizeof right / sizeof *right)].text);
+        for (int k = 0; k < 3; k++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            size_t at = (seed >> 33) % (strlen(text) + 1);
+            text[at] = "()[],.=+-*/@<>&|^~#;:\n 019eaxs\xf0"[(seed >> 20) % 31];
+        }
+        Arena *a = arena_new();
+        Fn *f;
+        Status st = build(a, text, &f);
+        assert_true(st >= ST_OK && st < ST_NOMEM);
+        arena_free(a);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_right),
+        cmocka_unit_test(test_wrong),
+        cmocka_unit_test(test_deep_nesting_is_refused),
+        cmocka_unit_test(test_mutations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
