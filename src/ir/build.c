@@ -286,12 +286,22 @@ static Val fit_dtype(Builder *b, Op op, Val v) {
     return v;
 }
 
+/* A number with its sign is a number. */
+static Val negated(Builder *b, Val v) {
+    double value;
+    if (!build_constant(b, v, &value)) return 0;
+    if (ir_type(b->f, v)->dtype == DT_f64) return build_number(b, -value);
+    return build_integer(b, (int64_t)(0 - ir_node(b->f, v)->attr.bits));
+}
+
 static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint32_t n) {
     Val args[3];
     bool count_ok = n == (uint32_t)op_info[op].arity || (op_info[op].traits & NARY && n >= 2);
     if (!count_ok || n > 3)
         return build_fail(b, ST_INVAL, "%s: %u operands, expected %d", name, n, op_info[op].arity);
     for (uint32_t k = 0; k < n; k++) args[k] = given[k];
+    Val number = op == OP_neg ? negated(b, args[0]) : 0;
+    if (number) return number;
     bool select = op_info[op].signature == S_sel, weak = all_weak(b, args, n);
     Val *first = args + select;
     if (select && args[0] && ir_type(b->f, args[0])->dtype != DT_bool)
