@@ -1,7 +1,8 @@
 """Prints the lines of each folder and fails when the compiler's middle outgrows its budget.
 
 In: the tree. Out: a table of files, lines, and lines that are neither blank nor comment ("code"); exit status 1
-when base, ir, interp, algebra, opt and plan together exceed BUDGET lines of C (.c, .h and .def, all lines).
+when base, ir, interp, algebra, opt and plan together exceed BUDGET lines of C: code alone, since a
+comment that explains makes the afternoon's reading shorter, not longer.
 """
 
 import pathlib
@@ -13,7 +14,7 @@ BUDGET = 8000
 MIDDLE = ["base", "ir", "interp", "algebra", "opt", "plan"]
 FOLDERS = [f"src/{f}" for f in [*MIDDLE, "codegen", "graph", "run", "api"]]
 FOLDERS += ["include", "tools", "python/_tiga", "python/tiga", "tests", "bench", "examples"]
-C_SUFFIXES = {".c", ".h", ".def"}
+C_SUFFIXES = {".c", ".h", ".def", ".inc"}
 SUFFIXES = C_SUFFIXES | {".py", ".mlir"}
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 
@@ -35,8 +36,8 @@ def main():
             print(f"{folder:<16}{files:>6}{lines:>8}{code:>8}")
     total = [sum(column) for column in zip(*table.values())]
     print(f"{'total':<16}{total[0]:>6}{total[1]:>8}{total[2]:>8}")
-    middle = sum(table[f"src/{f}"][1] for f in MIDDLE)
-    print(f"{' + '.join(MIDDLE)}: {middle} of {BUDGET} lines")
+    middle = sum(table[f"src/{f}"][2] for f in MIDDLE)
+    print(f"{' + '.join(MIDDLE)}: {middle} of {BUDGET} lines of code")
     return 1 if middle > BUDGET else 0
 
 

@@ -113,7 +113,7 @@ static Status typed_gradient(const Fn *f, const char *outs, const char *wrt, tg_
     Names o = split_names(a, outs), w = split_names(a, wrt);
     Fn *joint;
     Status st = vjp_run(a, f, o.data, o.len, w.data, w.len, NULL, &joint);
-    if (st) return arena_free(a), st;
+    if (st) return st; /* vjp_run has freed the arena */
     *out = program_of(joint);
     return ST_OK;
 }
@@ -380,11 +380,9 @@ static Status split_body(void *ctx) {
     for (uint32_t k = 0; k < keep.len; k++)
         if (!ir_find_result(q->p->fn, keep.data[k]))
             return err_set(ST_NAME, "keep: the program has no result '%s'", keep.data[k]), arena_free(a), ST_NAME;
-    Arena *prepared = arena_new();
-    Split s = opt_split(opt_clean(prepared, q->p->fn), keep.data, keep.len);
+    Split s = opt_split(q->p->fn, keep.data, keep.len);
     q->forward = program_of(s.forward);
     q->backward = program_of(s.backward);
-    arena_free(prepared);
     arena_free(a);
     return ST_OK;
 }
