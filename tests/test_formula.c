@@ -1,6 +1,6 @@
 /* Formulas: what parses, what they mean on a small graph, and what is said of those that are wrong.
  * Values were worked out by hand. */
-#include "algebra/meaning.h"
+#include "capture/meaning.h"
 #include "interp/interp.h"
 #include "opt/opt.h"
 

@@ -14,13 +14,14 @@ DIRECT = {
     "base": [],
     "ir": ["base"],
     "algebra": ["ir"],
+    "capture": ["algebra"],
     "opt": ["algebra"],
     "plan": ["opt"],
     "codegen": ["plan"],
     "graph": ["base"],
     "interp": ["algebra", "graph"],
     "run": ["plan", "interp"],
-    "api": ["run"],
+    "api": ["run", "capture"],
 }
 # run/ opens the code generator at run time and knows it by this header alone.
 CONTRACT = "codegen/codegen.h"

@@ -3,7 +3,7 @@
 #ifndef TIGA_API_PROGRAM_H
 #define TIGA_API_PROGRAM_H
 
-#include "algebra/meaning.h"
+#include "capture/meaning.h"
 #include "api/door.h"
 #include "plan/plan.h"
 #include "run/exec.h"

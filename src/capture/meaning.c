@@ -2,7 +2,7 @@
  *
  * A place decides what src.x and dst.x are: inside a reducer's parentheses the edge's ends, elsewhere
  * the nodes' own. Inside src(..) and dst(..) it is the nodes' own again. */
-#include "algebra/meaning.h"
+#include "capture/meaning.h"
 
 #include "ir/type.h"
 

@@ -6,7 +6,7 @@
  *   postfix = primary {"[" item {"," item} "]"}
  *   primary = NUMBER | NAME ["." NAME] ["(" [argument {"," argument}] ")"] | "(" expr {"," expr} ")"
  *   argument = [NAME "="] expr      item = expr | [expr] ":" [expr] [":" [expr]] | "..." */
-#include "ir/formula.h"
+#include "capture/formula.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* What a formula means: tree -> program. The grammar and the rules of places are docs/formula.md. */
-#ifndef TIGA_ALGEBRA_MEANING_H
-#define TIGA_ALGEBRA_MEANING_H
+#ifndef TIGA_CAPTURE_MEANING_H
+#define TIGA_CAPTURE_MEANING_H
 
 #include "algebra/reducer.h"
-#include "ir/formula.h"
+#include "capture/formula.h"
 
 /* An input's type, as it is bound: the feature shape (rows apart) of "src.x", the whole of "W". */
 typedef struct {

@@ -4,8 +4,8 @@
  * or a part of a reducer:  wmean.combine(a, b) = a[0] + b[0], a[1] + b[1]
  * "#" starts a comment; lines end at a line break or ";", except inside brackets. Positions count from
  * line 1, column 1, in bytes. */
-#ifndef TIGA_IR_FORMULA_H
-#define TIGA_IR_FORMULA_H
+#ifndef TIGA_CAPTURE_FORMULA_H
+#define TIGA_CAPTURE_FORMULA_H
 
 #include "base/mem.h"
 #include "base/status.h"
