@@ -1,3 +1,66 @@
-"""Tiga: differentiable message passing, compiled."""
+"""Tiga: differentiable message passing, compiled.
+
+    class WeightedSum(tg.MessagePassing):
+        reducer = tg.sum()
+
+        def edge(self, src, dst, edge):
+            return edge.weight * src.x
+
+    out = WeightedSum()(graph=graph, src={"x": x}, dst={}, edge={"weight": weight})"""
+
+from . import autograd, interop
+from .dtypes import DType, bool_, float32, float64, int32, int64
+from .errors import AlgebraWarning, TigaBug
+from .formula import Formula, formula
+from .functions import (
+    abs,
+    broadcast_to,
+    cast,
+    cat,
+    ceil,
+    clamp,
+    elu,
+    exp,
+    flatten,
+    floor,
+    isfinite,
+    isnan,
+    leaky_relu,
+    linear,
+    log,
+    log_softmax,
+    matmul,
+    maximum,
+    minimum,
+    neg,
+    norm,
+    permute,
+    pow,
+    reciprocal,
+    relu,
+    reshape,
+    rsqrt,
+    sigmoid,
+    sign,
+    silu,
+    softmax,
+    softplus,
+    sqrt,
+    square,
+    squeeze,
+    stack,
+    tanh,
+    transpose,
+    unsqueeze,
+    where,
+)
+from .graph import Graph
+from .inspection import AnalysisFinding, CacheInfo, Cost, MachineSchedule, Variant
+from .message_passing import MessagePassing
+from .reducers import Reducer, ReducerCall, all_ as all, any_ as any, logsumexp, max, mean, min, online_softmax, prod, sum
+from .tensor import Tensor, from_dlpack, from_numpy, from_torch, to_numpy, to_torch
+from .threads import get_num_threads, memory, set_num_threads, trim
 
 __version__ = "0.1.0"
+
+bool = bool_

@@ -1,0 +1,129 @@
+"""What the caller gave: which framework's array, and what of it decides the code that runs.
+
+A *signature* is what a variant depends on: kind, dtype and shape of a tensor, the kind of a number, the
+value of anything else. Two calls with equal signatures run the same code, so everything that a
+signature holds is checked once, when a variant is made."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import dtypes
+
+NUMPY, TORCH, TIGA, DLPACK, FLOAT, INT, STATIC = "numpy", "torch", "tiga", "dlpack", "float", "int", "static"
+
+_kinds: dict[type, str] = {np.ndarray: NUMPY, float: FLOAT, int: INT, bool: STATIC, str: STATIC, type(None): STATIC}
+
+
+def kind_of(value: Any) -> str:
+    """NUMPY, TORCH, TIGA or DLPACK for arrays, FLOAT or INT for numbers, STATIC for anything else."""
+    kind = _kinds.get(type(value))
+    if kind is None:
+        kind = _kinds[type(value)] = _classify(value)
+    return kind
+
+
+def _classify(value: Any) -> str:
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return TORCH
+    if isinstance(value, np.ndarray):
+        return NUMPY
+    if isinstance(value, np.generic):
+        return {"f": FLOAT, "i": INT, "u": INT}.get(value.dtype.kind, STATIC)
+    if isinstance(value, (float, int)):
+        return FLOAT if isinstance(value, float) else INT
+    if getattr(type(value), "_tiga_tensor", False):
+        return TIGA
+    return DLPACK if hasattr(type(value), "__dlpack__") else STATIC
+
+
+def is_array(value: Any) -> bool:
+    """True for what has a dtype and a shape."""
+    return kind_of(value) in (NUMPY, TORCH, TIGA, DLPACK)
+
+
+def plain(value: Any) -> Any:
+    """value as what the extension reads: an ndarray, a torch tensor, or a Python number."""
+    kind = kind_of(value)
+    if kind == DLPACK:
+        return np.from_dlpack(value)
+    if kind == TIGA:
+        return value.to_numpy()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def signature(value: Any, first_axis: int) -> tuple[Any, ...]:
+    """Of a field (first_axis 1: its rows do not count) or a whole tensor (0)."""
+    kind = kind_of(value)
+    if kind == TORCH:
+        shape = value.shape
+        return kind, value.dtype, shape[first_axis:], len(shape) < first_axis, value.layout, value.is_cpu
+    if kind in (FLOAT, INT):
+        return (kind,)
+    if kind == STATIC:
+        return kind, type(value), value
+    return kind, value.dtype, tuple(value.shape[first_axis:]), len(value.shape) < first_axis
+
+
+def check(name: str, value: Any, what: str) -> None:
+    """Refuses arrays that no kernel takes: by kind, dtype, device, layout, rank."""
+    if not is_array(value):
+        raise TypeError(
+            f"{name}: {type(value).__name__} given; a {what} is a torch.Tensor, a numpy.ndarray, "
+            "a tg.Tensor or an object with __dlpack__"
+        )
+    if kind_of(value) == TORCH:
+        _check_torch(name, value)
+    if dtypes.lookup(value.dtype) is None:
+        dtypes.refuse(name, value.dtype)
+    if what == "field" and len(value.shape) == 0:
+        raise ValueError(f"{name}: a number given; a field has one row for each source, destination or edge")
+    if len(value.shape) > 8 + (what == "field"):
+        raise ValueError(f"{name}: rank {len(value.shape)} is more than Tiga has")
+
+
+def _check_torch(name: str, value: Any) -> None:
+    if not value.is_cpu:
+        raise TypeError(f"{name}: device {value.device}, but Tiga runs on cpu (use {name.rpartition('.')[2]}.cpu())")
+    if str(value.layout) != "torch.strided":
+        raise TypeError(f"{name}: layout {value.layout}, but only strided tensors can be read (use .to_dense())")
+
+
+def dtype_of(value: Any) -> dtypes.DType:
+    """The DType of an array that `check` accepted."""
+    return dtypes.as_dtype(value.dtype)
+
+
+# ---- index arrays ----
+
+
+def index_array(value: Any, name: str, rank: int = 1) -> Any:
+    """value as an int32 or int64 array of the given rank on the CPU; lists are converted."""
+    if kind_of(value) in (STATIC, FLOAT, INT):
+        value = np.asarray(value)
+    elif kind_of(value) != TORCH:
+        value = plain(value)
+    else:
+        _check_torch(name, value)
+        value = value.detach()
+    if len(value.shape) != rank:
+        raise _index_error(name, value, rank)
+    if dtypes.name_of(value.dtype) not in ("int32", "int64") or not _is_native(value.dtype):
+        if 0 not in value.shape:
+            raise _index_error(name, value, rank)
+        return np.empty(tuple(value.shape), np.int64)
+    return value
+
+
+def _is_native(dtype: Any) -> bool:
+    return not isinstance(dtype, np.dtype) or dtype.isnative
+
+
+def _index_error(name: str, value: Any, rank: int) -> TypeError:
+    given = f"rank {len(value.shape)} and dtype {dtypes.name_of(value.dtype)}"
+    swapped = "" if _is_native(value.dtype) else " (byte-swapped)"
+    return TypeError(f"{name}: an array of {given}{swapped} given; expected rank {rank} and int32 or int64")

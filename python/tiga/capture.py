@@ -1,0 +1,212 @@
+"""What a function reads besides its arguments: attributes of self, closure cells, globals, defaults.
+
+Before a trace, the functions are rebuilt with staged values where those places hold tensors, so that
+`self.weight @ src.x` and `W.T @ src.x` see parameters. Everything else that is read is remembered as a
+*guard*: numbers and texts by value, other objects by identity, tensors by dtype and shape. A call whose
+guards do not hold is traced again.
+
+A *getter* takes the kernel and gives what is at a place now: hidden parameters are read anew each call."""
+
+from __future__ import annotations
+
+import types
+from typing import Any, Callable, Iterator
+
+from . import arrays
+from .staged import Stage
+
+Getter = Callable[[Any], Any]
+
+_BY_VALUE = (int, float, complex, str, bytes, bool, type(None))
+_LIBRARIES = ("torch", "numpy", "tiga", "math", "builtins")
+_MAX_DEPTH = 5
+
+
+class Captures:
+    """The places that one trace reads, its guards and its hidden parameters."""
+
+    def __init__(self, kernel: Any, homogeneous: bool) -> None:
+        self.kernel = kernel
+        self.stage = Stage(homogeneous, self._find)
+        self.hidden: dict[str, Getter] = {}  # input name -> where its tensor is
+        self._guards: dict[Any, tuple[Getter, Any]] = {}
+        self._names: dict[int, str] = {}  # id of a tensor -> input name
+        self._keep: list[Any] = []  # so that ids stay theirs
+        self._roots: list[tuple[str, Getter, Any]] = []
+        self._rebuilt: dict[int, Any] = {}
+        self._shadow: Any = None
+
+    # ---- places ----
+
+    def read(self, path: str, getter: Getter, value: Any) -> Any:
+        """What the trace sees of a value at a place."""
+        if arrays.is_array(value) and not _is_number(value):
+            return self.stage.input(self._hide(path, getter, value), value, 0)
+        if isinstance(value, types.FunctionType) and not _is_library(value):
+            self._guard(path, getter, value)
+            return self.rebuild(value, getter)
+        if not isinstance(value, types.ModuleType):
+            self._guard(path, getter, value)
+            if not isinstance(value, _BY_VALUE):
+                self._roots.append((path, getter, value))
+        return value
+
+    def _hide(self, path: str, getter: Getter, tensor: Any) -> str:
+        """The input name of the tensor at a place: one place's, if several hold the same tensor."""
+        if id(tensor) not in self._names:
+            name = path
+            while name in self.hidden:
+                name += "_"
+            self._names[id(tensor)] = name
+            self.hidden[name] = getter
+            self._keep.append(tensor)
+            self._guards[name] = (getter, None)
+        return self._names[id(tensor)]
+
+    def _guard(self, path: str, getter: Getter, value: Any) -> None:
+        self._guards.setdefault(path, (getter, value))
+
+    def guards(self) -> list[tuple[Getter, Callable[[Any], bool]]]:
+        """(getter, test) of every place read."""
+        return [(getter, _test(getter(self.kernel))) for getter, _ in self._guards.values()]
+
+    # ---- functions ----
+
+    def rebuild(self, function: types.FunctionType, getter: Getter) -> types.FunctionType:
+        """function with what it captured as the trace shall see it. getter gives the function."""
+        if id(function) not in self._rebuilt:
+            self._rebuilt[id(function)] = function  # where it refers to itself
+            self._rebuilt[id(function)] = self._rebuild(function, getter)
+        return self._rebuilt[id(function)]
+
+    def _rebuild(self, function: types.FunctionType, getter: Getter) -> types.FunctionType:
+        code, scope = function.__code__, dict(function.__globals__)
+        for name in sorted(set(_global_names(code)) & scope.keys()):
+            scope[name] = self.read(f"global.{name}", lambda k, n=name: getter(k).__globals__[n], scope[name])
+        cells = tuple(self._cell(function, getter, i) for i in range(len(code.co_freevars)))
+        new = types.FunctionType(code, scope, function.__name__, self._defaults(function, getter), cells)
+        new.__kwdefaults__ = self._keyword_defaults(function, getter)
+        new.__qualname__ = function.__qualname__
+        return new
+
+    def _cell(self, function: types.FunctionType, getter: Getter, i: int) -> types.CellType:
+        cell = function.__closure__[i]
+        name = function.__code__.co_freevars[i]
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not assigned yet
+            return cell
+        if name == "__class__":
+            return cell
+        return types.CellType(self.read(f"closure.{name}", lambda k: getter(k).__closure__[i].cell_contents, value))
+
+    def _defaults(self, function: types.FunctionType, getter: Getter) -> Any:
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        given = function.__defaults__ or ()
+        named = names[len(names) - len(given) :]
+        return tuple(
+            self.read(f"default.{name}", lambda k, i=i: getter(k).__defaults__[i], value)
+            for i, (name, value) in enumerate(zip(named, given))
+        )
+
+    def _keyword_defaults(self, function: types.FunctionType, getter: Getter) -> Any:
+        return {
+            name: self.read(f"default.{name}", lambda k, n=name: getter(k).__kwdefaults__[n], value)
+            for name, value in (function.__kwdefaults__ or {}).items()
+        }
+
+    # ---- self ----
+
+    def shadow(self) -> Any:
+        """An object that reads like the kernel, its tensors staged."""
+        if self._shadow is None:
+            cls = type(self.kernel)
+            self._shadow = object.__new__(type(cls)(cls.__name__, (_Shadow, cls), {"__module__": cls.__module__}))
+            object.__setattr__(self._shadow, "_captures", self)
+        return self._shadow
+
+    def attribute(self, name: str) -> Any:
+        """self.name as the trace sees it."""
+        value = getattr(self.kernel, name)
+        if isinstance(value, types.MethodType) and value.__self__ is self.kernel:
+            function = self.rebuild(value.__func__, lambda k: getattr(k, name).__func__)
+            return types.MethodType(function, self.shadow())
+        if isinstance(getattr(type(self.kernel), name, None), property):
+            return getattr(type(self.kernel), name).fget(self.shadow())
+        return self.read(f"self.{name}", lambda k: getattr(k, name), value)
+
+    # ---- tensors met without having been read from a known place: self.linear.weight ----
+
+    def _find(self, tensor: Any) -> str:
+        if id(tensor) not in self._names:
+            roots = [("self", lambda k: k, self.kernel), *self._roots]
+            found = next((f for root in roots for f in _walk(root, tensor)), None)
+            if found is None:
+                raise TypeError(
+                    f"a tensor of shape {tuple(tensor.shape)} made inside the function meets a staged value; "
+                    "keep it in an attribute of self or pass it as a param, so that each call sees its value")
+            self._hide(*found, tensor)
+        return self._names[id(tensor)]
+
+
+def _is_number(value: Any) -> bool:
+    return not hasattr(value, "shape")
+
+
+def _is_library(function: types.FunctionType) -> bool:
+    return (function.__module__ or "").partition(".")[0] in _LIBRARIES
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    """Names that code, or code inside it, may look up in the globals."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)
+
+
+def _test(value: Any) -> Callable[[Any], bool]:
+    if arrays.is_array(value) and not _is_number(value):
+        expected = arrays.signature(value, 0)
+        return lambda now: arrays.is_array(now) and arrays.signature(now, 0) == expected
+    if isinstance(value, _BY_VALUE):
+        return lambda now: now is value or (type(now) is type(value) and now == value)
+    return lambda now: now is value
+
+
+def _walk(root: tuple[str, Getter, Any], tensor: Any, depth: int = 0) -> Iterator[tuple[str, Getter]]:
+    """Where below root the tensor is: in attributes, lists, tuples and dicts."""
+    path, getter, value = root
+    if value is tensor:
+        yield path, getter
+    elif depth < _MAX_DEPTH:
+        for child in _children(path, getter, value):
+            yield from _walk(child, tensor, depth + 1)
+
+
+def _children(path: str, getter: Getter, value: Any) -> Iterator[tuple[str, Getter, Any]]:
+    if isinstance(value, (list, tuple)):
+        for i, item in enumerate(value):
+            yield f"{path}.{i}", lambda k, i=i: getter(k)[i], item
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield f"{path}.{key}", lambda k, key=key: getter(k)[key], item
+    elif not isinstance(value, (type, types.ModuleType, types.FunctionType)) and not arrays.is_array(value):
+        for name, item in list(getattr(value, "__dict__", {}).items()):
+            hidden = name in ("_parameters", "_buffers", "_modules")  # nn.Module's own
+            yield path if hidden else f"{path}.{name}", lambda k, n=name: getter(k).__dict__[n], item
+
+
+class _Shadow:
+    """Stands in for a kernel while its functions are traced."""
+
+    def __getattribute__(self, name: str) -> Any:
+        captures = object.__getattribute__(self, "_captures")
+        if name == "__class__":
+            return type(captures.kernel)
+        if name == "__dict__":
+            return captures.kernel.__dict__
+        return captures.attribute(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise TypeError(f"self.{name} is set inside edge() or node(), which run once a variant and not once a call")

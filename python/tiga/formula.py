@@ -1,0 +1,69 @@
+"""Formulas: a kernel as text.
+
+    layer = tg.formula("out = relu(mean(src.x) @ W + b)")
+    y = layer(graph=graph, src={"x": x}, W=W, b=b)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import _tiga, arrays, execution, inspection
+from .message_passing import check_call
+from .programs import Program
+from .trace import Arguments, Trace
+
+__all__ = ["Formula", "formula"]
+
+
+class Formula(inspection.Inspectable):
+    """A kernel that a formula's text defines; called like a MessagePassing object. Several results come as
+    a dict."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._handle = _tiga.formula(text)
+        self._traces: dict[Any, Trace] = {}
+
+    def __call__(self, *args: Any, graph: Any = None, ndata: Any = None, src: Any = None, dst: Any = None,
+                 edge: Any = None, **params: Any) -> Any:
+        """Runs the formula on a graph."""
+        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
+        return execution.run(trace, graph, trace.arrays(self, arguments.values))
+
+    def reference(self, *args: Any, graph: Any = None, ndata: Any = None, src: Any = None, dst: Any = None,
+                  edge: Any = None, **params: Any) -> Any:
+        """As a call, but on the interpreter. No gradients."""
+        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
+        return execution.reference(trace, graph, trace.arrays(self, arguments.values))
+
+    def _prepare(self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any,
+                 params: dict[str, Any]) -> tuple[Trace, Arguments]:
+        check_call("a formula", args, graph, ndata, src, dst)
+        arguments = Arguments(ndata, src, dst, edge, params)
+        key = arguments.key()
+        if key not in self._traces:
+            self._traces[key] = self._type(arguments)
+        self._record().count(self._traces[key])
+        return self._traces[key], arguments
+
+    def _type(self, arguments: Arguments) -> Trace:
+        """The variant for these dtypes and feature shapes."""
+        n = arguments.num_fields
+        for k, (name, value) in enumerate(zip(arguments.names, arguments.values)):
+            if arrays.is_array(value) or k < n:
+                arrays.check(name, value, "field" if k < n else "param")
+        given = tuple(map(arrays.plain, arguments.values))
+        program = Program(self._handle.typed(tuple(arguments.names), given))
+        sources = [arguments.names.index(name) for name in program.input_names]
+        return Trace(program, arguments.framework(), sources, [])
+
+    def __reduce__(self) -> Any:
+        return Formula, (self.text,)
+
+    def __repr__(self) -> str:
+        return f"tg.formula({self.text!r})"
+
+
+def formula(text: str) -> Formula:
+    """The kernel that a formula's text defines: "out = sum(edge.weight * src.x) + dst.bias"."""
+    return Formula(text)

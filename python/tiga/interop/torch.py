@@ -1,0 +1,107 @@
+"""torch tensors in, torch tensors out, differentiable to every order.
+
+One autograd.Function serves every program. Its forward runs the program; its backward runs the program of
+the gradient. Where the backward pass itself is recorded (create_graph), that program goes through the same
+Function, so derivatives of any order are programs. A plain first derivative runs in two halves: the
+forward half also gives node-sized residuals, the backward half takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .. import _tiga, dtypes, threads
+from ..graph import Graph
+from ..programs import Program
+from ..tensor import from_torch, to_torch
+
+__all__ = ["from_torch", "to_torch"]
+
+_dtypes = [getattr(torch, d.name) for d in dtypes.BY_CODE]
+for _code, _dtype in enumerate(_dtypes):
+    _tiga.register_dtype(_dtype, _code)
+
+Tensors = tuple[Any, ...]
+
+
+def empty(shape: tuple[int, ...], code: int) -> torch.Tensor:
+    """New memory for a result."""
+    return torch.empty(shape, dtype=_dtypes[code])
+
+
+def detach(arrays: Tensors) -> Tensors:
+    """What a kernel may read: no lazily negated views."""
+    return tuple(a.detach().resolve_neg() if isinstance(a, torch.Tensor) else a for a in arrays)
+
+
+def run(program: Program, graph: Graph, arrays: Tensors) -> Tensors:
+    """The program's results, recorded by autograd if some input requires it."""
+    if torch.is_grad_enabled():
+        for a in arrays:
+            if isinstance(a, torch.Tensor) and a.requires_grad:
+                return _Apply.apply(program, graph, True, *arrays)
+    return _run(program, graph, arrays)
+
+
+def _run(program: Program, graph: Graph, arrays: Tensors) -> Tensors:
+    if any(isinstance(a, torch.Tensor) and a.is_neg() for a in arrays):
+        arrays = detach(arrays)
+    return program.run(graph, arrays, empty, threads.count(torch))
+
+
+class _Apply(torch.autograd.Function):
+    """program on a graph. halves: whether a first derivative runs as two halves."""
+
+    @staticmethod
+    def forward(ctx: Any, program: Program, graph: Graph, halves: bool, *arrays: Any) -> Tensors:
+        ctx.program, ctx.graph, ctx.halves = program, graph, halves
+        ctx.set_materialize_grads(False)
+        ctx.wrt = tuple(k for k, need in enumerate(ctx.needs_input_grad[3:]) if need)
+        outs, residuals = _forward(ctx, arrays)
+        _save(ctx, arrays, residuals)
+        ctx.mark_non_differentiable(*(o for o in outs if not o.is_floating_point()))
+        return outs
+
+    @staticmethod
+    def backward(ctx: Any, *cotangents: Any) -> Tensors:
+        used = tuple(k for k, c in enumerate(cotangents) if c is not None)
+        if not used:
+            return (None,) * (3 + ctx.count)
+        arrays, residuals = _saved(ctx)
+        given = tuple(cotangents[k] for k in used)
+        if torch.is_grad_enabled() or not ctx.halves:
+            grads = _gradient(ctx, used, arrays + given)
+        else:
+            grads = _run(ctx.program.halves(ctx.wrt).backward, ctx.graph, arrays + given + residuals)
+        spread = dict(zip(ctx.wrt, grads))
+        return (None, None, None, *(spread.get(k) for k in range(ctx.count)))
+
+
+def _forward(ctx: Any, arrays: Tensors) -> tuple[Tensors, Tensors]:
+    if not ctx.halves:
+        return _run(ctx.program, ctx.graph, arrays), ()
+    outs = _run(ctx.program.halves(ctx.wrt).forward, ctx.graph, arrays)
+    count = len(ctx.program.results)
+    return outs[:count], outs[count:]
+
+
+def _save(ctx: Any, arrays: Tensors, residuals: Tensors) -> None:
+    """Tensors by save_for_backward, which checks their version; numbers and ndarrays beside it."""
+    ctx.count = len(arrays)
+    ctx.rest = tuple(None if isinstance(a, torch.Tensor) else a for a in arrays)
+    ctx.save_for_backward(*(a for a in arrays if isinstance(a, torch.Tensor)), *residuals)
+
+
+def _saved(ctx: Any) -> tuple[Tensors, Tensors]:
+    saved = iter(ctx.saved_tensors)
+    arrays = tuple(next(saved) if r is None else r for r in ctx.rest)
+    return arrays, tuple(saved)
+
+
+def _gradient(ctx: Any, used: tuple[int, ...], arrays: Tensors) -> Tensors:
+    """By the gradient program, itself recorded where that is asked for."""
+    gradient = ctx.program.grad(used, ctx.wrt)
+    if torch.is_grad_enabled():
+        return _Apply.apply(gradient, ctx.graph, False, *arrays)
+    return _run(gradient, ctx.graph, arrays)

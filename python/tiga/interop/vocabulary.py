@@ -1,0 +1,98 @@
+"""Functions of torch and NumPy on staged values, by name: torch.exp(src.x), np.maximum(a, b), W @ src.x."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from .. import functions as tg
+from ..staged import Value, stage_of
+
+
+def _operator(name: str) -> Callable[..., Value]:
+    def call(x: Any, y: Any) -> Value:
+        return stage_of((x, y), name).apply(name, (x, y))
+
+    return call
+
+
+def _swapped(name: str) -> Callable[..., Value]:
+    return lambda x, y: _operator(name)(y, x)
+
+
+def _unary(name: str) -> Callable[..., Value]:
+    return lambda x: stage_of((x,), name).apply(name, (x,))
+
+
+def _max_min(fold: Callable[..., Value], pair: Callable[..., Value]) -> Callable[..., Value]:
+    """torch.max(x, y) is elementwise; torch.max(x, dim) would give indices too."""
+
+    def call(x: Any, *args: Any, **kwargs: Any) -> Value:
+        if args and not isinstance(args[0], (int, tuple)) or "other" in kwargs:
+            return pair(x, *args, **kwargs)
+        return fold(x, *args, **kwargs)
+
+    return call
+
+
+def _clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Value:
+    return tg.clamp(x, a_min if min is None else min, a_max if max is None else max)
+
+
+def _matrix_norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Value:
+    return tg.norm(x, ord, kwargs.pop("axis", dim), keepdim, **kwargs)
+
+
+def _relu(x: Any, inplace: bool = False) -> Value:
+    return tg.relu(x)
+
+
+def _softmax(x: Any, dim: Any = None, **kwargs: Any) -> Value:
+    return tg.softmax(x, kwargs.get("axis", dim))
+
+
+_OPERATORS = {
+    "add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div", "divide": "div",
+    "true_divide": "div", "truediv": "div", "floor_divide": "floordiv", "floordiv": "floordiv", "mod": "mod",
+    "remainder": "mod", "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "and": "and",
+    "bitwise_and": "and", "logical_and": "and", "or": "or", "bitwise_or": "or", "logical_or": "or", "xor": "xor",
+    "bitwise_xor": "xor", "logical_xor": "xor", "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt",
+    "greater": "gt", "ge": "ge", "greater_equal": "ge", "eq": "eq", "equal": "eq", "ne": "ne", "not_equal": "ne",
+    "maximum": "maximum", "minimum": "minimum",
+}
+_UNARY = {
+    "absolute": "abs", "negative": "neg", "invert": "not", "bitwise_not": "not", "logical_not": "not",
+    "rsqrt": "rsqrt",
+}
+_RENAMED: dict[str, Callable[..., Any]] = {
+    "max": _max_min(tg.max, tg.maximum), "min": _max_min(tg.min, tg.minimum), "amax": tg.max, "amin": tg.min,
+    "clip": _clip, "clamp_min": lambda x, min: tg.clamp(x, min), "clamp_max": lambda x, max: tg.clamp(x, None, max),
+    "concat": tg.cat, "concatenate": tg.cat, "view": tg.reshape, "expand": tg.broadcast_to,
+    "swapaxes": tg.transpose, "expand_dims": tg.unsqueeze, "power": tg.pow, "rpow": lambda x, y: tg.pow(y, x),
+    "vector_norm": _matrix_norm, "linalg_vector_norm": _matrix_norm, "linalg_norm": _matrix_norm,
+    "norm": _matrix_norm, "relu": _relu, "softmax": _softmax, "linear": tg.linear,
+    "leaky_relu": lambda x, negative_slope=0.01, inplace=False: tg.leaky_relu(x, negative_slope),
+    "elu": lambda x, alpha=1.0, inplace=False: tg.elu(x, alpha),
+    "silu": lambda x, inplace=False: tg.silu(x),
+}
+
+
+def _table() -> dict[str, Callable[..., Any]]:
+    table: dict[str, Callable[..., Any]] = {n: getattr(tg, n) for n in tg._METHODS}
+    table.update({n: getattr(tg, n) for n in ("cat", "stack", "linear")})
+    table.update({n: _operator(o) for n, o in _OPERATORS.items()})
+    table.update({f"r{n}": _swapped(o) for n, o in _OPERATORS.items()})
+    table.update({n: _unary(o) for n, o in _UNARY.items()})
+    table.update(_RENAMED)
+    return table
+
+
+TABLE = _table()
+_IGNORED = {"out": None, "dtype": None, "casting": "same_kind", "order": "K", "subok": True, "where": True}
+
+
+def call(name: str, shown: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The function of that name on args; refused by the name shown where Tiga has none."""
+    function = TABLE.get(name.strip("_"))
+    if function is None:
+        raise NotImplementedError(f"{shown} of a staged value: not an operation that Tiga has")
+    return function(*args, **{k: v for k, v in kwargs.items() if k not in _IGNORED or v != _IGNORED[k]})

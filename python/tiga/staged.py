@@ -1,0 +1,228 @@
+"""Staged values: what `edge`, `node` and reducer functions compute with while they are captured.
+
+A Stage grows one program; a Value names a value in it and stands for every edge (node) at once. Its
+operations are those of functions.py, as methods and as operators."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Callable
+
+import numpy as np
+
+from . import _tiga, arrays, dtypes
+from .programs import ALL
+
+PLACES = ("parameter", "sources", "destinations", "edges", "nodes")
+
+
+class Stage:
+    """One capture: the builder, and how a tensor met on the way becomes a parameter."""
+
+    def __init__(self, homogeneous: bool, tensor: Callable[[Any], str] | None = None) -> None:
+        self.builder = _tiga.Builder(homogeneous)
+        self._tensor = tensor
+
+    def lift(self, x: Any) -> int:
+        """The builder's value for a staged value, a number, or a tensor that the capture knows."""
+        if isinstance(x, Value):
+            if x._stage is not self:
+                raise TypeError("a staged value of another call is used here; values do not outlive their call")
+            return x._id
+        kind = arrays.kind_of(x)
+        if kind in (arrays.FLOAT, arrays.INT) or isinstance(x, (bool, np.bool_)):
+            return self.builder.number(x.item() if isinstance(x, np.generic) else x)
+        if arrays.is_array(x):
+            return self.tensor(x)._id
+        raise TypeError(f"a staged value does not meet {type(x).__name__}: use numbers, tensors and staged values")
+
+    def apply(self, name: str, args: tuple[Any, ...], ints: tuple[int, ...] = ()) -> Value:
+        """An operation of the builder by name."""
+        return Value(self, self.builder.apply(name, tuple(map(self.lift, args)), ints))
+
+    def tensor(self, x: Any) -> Value:
+        """A whole tensor as a parameter."""
+        if self._tensor is None:
+            raise TypeError("a reducer's functions compute with numbers and messages; pass tensors through edge()")
+        return self.input(self._tensor(x), x, 0)
+
+    def input(self, name: str, x: Any, first_axis: int) -> Value:
+        """The input of that name, with x's dtype and feature shape."""
+        arrays.check(name, x, "field" if first_axis else "param")
+        shape = tuple(x.shape[first_axis:])
+        return Value(self, self.builder.input(name, arrays.dtype_of(x).code, shape))
+
+
+def stage_of(args: tuple[Any, ...], what: str) -> Stage:
+    """The stage of the first staged value among args."""
+    for x in args:
+        if isinstance(x, Value):
+            return x._stage
+    raise TypeError(f"{what}: no staged value given; Tiga's functions compute inside edge(), node() and reducers")
+
+
+class Value:
+    """A staged value. Axis 0 is the edge (node) axis, -1 in `shape`; feature axes follow. Parameters
+    have feature axes only."""
+
+    __slots__ = ("_end", "_id", "_stage")
+    __hash__ = object.__hash__
+
+    def __init__(self, stage: Stage, value: int) -> None:
+        self._stage = stage
+        self._id = value
+        self._end: Any = None
+
+    def _type(self) -> Any:
+        if self._end is None:
+            self._end = self._stage.builder.type(self._id)[0]
+        return self._end
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(-1, *feature shape); -1 is the number of edges (nodes), known only at run time."""
+        _, role, _, feature = self._type()
+        return feature if role == ALL else (-1, *feature)
+
+    @property
+    def dtype(self) -> dtypes.DType:
+        """The element type."""
+        return dtypes.BY_CODE[self._type()[2]]
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes, the edge (node) axis among them."""
+        return len(self.shape)
+
+    def dim(self) -> int:
+        """As ndim."""
+        return self.ndim
+
+    def size(self, dim: int | None = None) -> Any:
+        """shape, or the extent of one axis."""
+        return self.shape if dim is None else self.shape[dim]
+
+    @property
+    def place(self) -> str:
+        """Where it lives: "edges", "nodes", "sources", "destinations", or "parameter"."""
+        return PLACES[self._type()[1]]
+
+    def __repr__(self) -> str:
+        return f"<staged {self.dtype.name} @ {self.place} {list(self._type()[3])}>"
+
+    # ---- refused: what needs the numbers themselves ----
+
+    def _refuse(self, what: str, instead: str) -> Any:
+        raise TypeError(f"{what} of a staged value ({self!r}): it stands for every edge or node at once; {instead}")
+
+    def __bool__(self) -> Any:
+        return self._refuse("truth value", "write tg.where(condition, a, b) instead of if, & | ~ instead of and, or, not")
+
+    def __int__(self) -> Any:
+        return self._refuse("int()", "write x.to(tg.int64), or pass the number as an int param")
+
+    def __float__(self) -> Any:
+        return self._refuse("float()", "write x.to(tg.float64)")
+
+    def __complex__(self) -> Any:
+        return self._refuse("complex()", "write x.to(dtype)")
+
+    def __index__(self) -> Any:
+        return self._refuse("use as an index", "pass the number as an int param")
+
+    def __iter__(self) -> Any:
+        return self._refuse("iteration", "index a feature axis: x[:, k] for k in range(x.shape[1])")
+
+    def __len__(self) -> Any:
+        return self._refuse("len()", "feature extents are in x.shape[1:]")
+
+    def __contains__(self, item: Any) -> Any:
+        return self._refuse("in", "write tg.any(x == item, dim=-1)")
+
+    def __setitem__(self, index: Any, value: Any) -> Any:
+        return self._refuse("item assignment", "write tg.where(mask, value, x) or tg.cat of the parts")
+
+    def item(self) -> Any:
+        """Refused: a staged value has no number yet."""
+        return self._refuse("item()", "compute with it as it is")
+
+    def tolist(self) -> Any:
+        """Refused, as item."""
+        return self._refuse("tolist()", "compute with it as it is")
+
+    def numpy(self) -> Any:
+        """Refused, as item."""
+        return self._refuse("numpy()", "compute with it as it is")
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._refuse("conversion to an array", "call tg. functions on it")
+
+    def __getattr__(self, name: str) -> Any:
+        hint = "" if name.startswith("_") else " (the operations are those of tg: tg.exp, tg.where, ...)"
+        raise AttributeError(f"a staged value has no attribute {name!r}{hint}")
+
+    # ---- other libraries' functions ----
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        from .interop import vocabulary
+
+        return vocabulary.call(func.__name__, f"torch.{func.__name__}", args, kwargs or {})
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from .interop import vocabulary
+
+        what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
+        return vocabulary.call(ufunc.__name__ if method == "__call__" else "", what, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        from .interop import vocabulary
+
+        return vocabulary.call(func.__name__, f"numpy.{func.__name__}", args, kwargs)
+
+
+class IntParam(Value):
+    """An int given as a param: a run-time scalar until its value is needed for a shape, an axis, an
+    exponent or a range; then the variant is for that value alone."""
+
+    __slots__ = ("_fixed", "_value")
+
+    def __init__(self, stage: Stage, value: int, number: int, fixed: Callable[[], None]) -> None:
+        super().__init__(stage, value)
+        self._value = number
+        self._fixed = fixed
+
+    def __index__(self) -> int:
+        self._fixed()
+        return self._value
+
+    __int__ = __index__
+
+
+def _operator(name: str, swap: bool = False) -> Callable[[Value, Any], Any]:
+    def method(self: Value, other: Any) -> Any:
+        args = (other, self) if swap else (self, other)
+        return self._stage.apply(name, args)
+
+    return method
+
+
+for _python, _name in {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv", "mod": "mod",
+    "matmul": "matmul", "and": "and", "or": "or", "xor": "xor",
+}.items():
+    setattr(Value, f"__{_python}__", _operator(_name))
+    setattr(Value, f"__r{_python}__", _operator(_name, swap=True))
+for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
+    setattr(Value, f"__{_name}__", _operator(_name))
+setattr(Value, "__neg__", lambda self: self._stage.apply("neg", (self,)))
+setattr(Value, "__pos__", lambda self: self)
+setattr(Value, "__abs__", lambda self: self._stage.apply("abs", (self,)))
+setattr(Value, "__invert__", lambda self: self._stage.apply("not", (self,)))
+
+
+def ints(values: Any) -> tuple[int, ...]:
+    """(2, 3) of 2, 3 or of (2, 3) or [2, 3]: axes and extents, int params among them."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list)):
+        values = values[0]
+    return tuple(operator.index(v) for v in values)
