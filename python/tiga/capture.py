@@ -9,6 +9,7 @@ A *getter* takes the kernel and gives what is at a place now: hidden parameters 
 
 from __future__ import annotations
 
+import dis
 import types
 from typing import Any, Callable, Iterator
 
@@ -158,8 +159,8 @@ def _is_library(function: types.FunctionType) -> bool:
 
 
 def _global_names(code: types.CodeType) -> Iterator[str]:
-    """Names that code, or code inside it, may look up in the globals."""
-    yield from code.co_names
+    """Names that code, or code inside it, looks up in the globals."""
+    yield from (i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             yield from _global_names(constant)
