@@ -110,7 +110,7 @@ static Status add_facts(Store *s, const Fn *f) {
     return st;
 }
 
-static Status run_plan(Store *s, const Plan *p) {
+static inline Status run_plan(Store *s, const Plan *p) {
     Status st = add_facts(s, p->program);
     for (uint32_t k = 0; k < p->kernels.len && !st; k++) st = run_named(s, p->kernels.data[k].body);
     return st;

@@ -1,0 +1,175 @@
+/* What lives where: which values get cells, which accumulators there are, how large the states are.
+ *
+ * A value gets a cell where it is made in memory (concat, pad, fsum, fmax, matmul), read through a view
+ * while it lies nowhere, needed one level further in, or wanted by several rolled loops. */
+#include "codegen/emit.h"
+
+enum { FEW_BLOCKS = 4 }; /* of an input worth keeping in registers through an inner loop */
+
+bool analyze_is_outer(const Emit *e, Val v) {
+    const Type *a = ir_type(e->f, ir_arg(e->f, v, 0));
+    return a->dim[a->rank - 1] == 1;
+}
+
+bool analyze_is_flat(const Emit *e, Val v) {
+    const Type *t = ir_type(e->f, v);
+    for (int k = 0; k < ir_node(e->f, v)->attr.ints[0]; k++)
+        if (t->dim[k] != 1) return false;
+    return true;
+}
+
+static bool is_anchor(Op op) { return op == OP_reduce || op == OP_rmax || op == OP_softmax; }
+
+static bool is_view(Op op) {
+    return op == OP_bcast || op == OP_transpose || op == OP_slice || op == OP_reshape;
+}
+
+static bool is_outer_gather(const Emit *e, Val v) {
+    Map m = ir_node(e->f, v)->attr.map;
+    return ir_op(e->f, v) == OP_gather && (map_is_all(m) || m == e->kernel->map);
+}
+
+static bool is_made_in_memory(const Emit *e, Val v) {
+    Op op = ir_op(e->f, v);
+    if (op == OP_matmul) return !analyze_is_outer(e, v);
+    return op == OP_fsum || op == OP_fmax || op == OP_concat || op == OP_pad;
+}
+
+/* ---- facts ---- */
+
+static Status measure(Emit *e, const uint8_t *live) {
+    e->info = ARENA_ARRAY(e->arena, Info, ir_count(e->f));
+    for (Val v = 1; v < ir_count(e->f); v++) {
+        Info *i = &e->info[v];
+        i->cell = NO_CELL;
+        i->buffer = -1;
+        i->live = live[v];
+        i->n = type_numel(ir_type(e->f, v));
+        if (i->live && i->n < 0)
+            return err_set(ST_UNSUPPORTED, "%s of %s: an extent that is a set's has no code yet",
+                           op_info[ir_op(e->f, v)].name,
+                           type_text(e->arena, e->f, ir_type(e->f, v)));
+    }
+    for (uint32_t k = 0; k < e->f->inputs.len; k++) e->info[e->f->inputs.data[k].val].buffer = (int)k;
+    return ST_OK;
+}
+
+static void note_view(Emit *e, Val v) { e->info[view_of(e, v).base].viewed = true; }
+
+static void note_user(Emit *e, Val v) {
+    const Node *n = ir_node(e->f, v);
+    Op op = (Op)n->op;
+    for (uint32_t k = 0; k < n->num_args; k++) e->info[n->args[k]].uses++;
+    if (is_view(op)) {
+        View w = view_of(e, v);
+        bool direct = e->info[w.base].n == 1 || view_is_identity(&w, e->info[w.base].n);
+        if (!direct) e->info[w.base].viewed = true;
+    }
+    if (op == OP_matmul || op == OP_pad || (op == OP_concat && !analyze_is_flat(e, v)))
+        for (uint32_t k = 0; k < n->num_args; k++) note_view(e, n->args[k]);
+    if ((op == OP_fsum || op == OP_fmax) && e->info[v].n != 1) note_view(e, n->args[0]);
+}
+
+/* ---- cells of values ---- */
+
+static bool is_small(const Emit *e, Val v) { return emit_num_blocks(e, e->info[v].n) <= FEW_BLOCKS; }
+
+static bool is_computed(const Emit *e, Val v) { return !view_is_memory(e, v); }
+
+static bool wants_cell(const Emit *e, Val v) {
+    const Info *i = &e->info[v];
+    OpClass class = op_info[ir_op(e->f, v)].class;
+    if (is_made_in_memory(e, v)) return true;
+    if (i->viewed && is_computed(e, v)) return true;
+    bool work = class == CLASS_elem || ir_op(e->f, v) == OP_cast;
+    return work && i->uses > 1 && emit_rolled(e, i->n);
+}
+
+/* The value one level out that a gather along the own map, or to all, brings in. */
+static void note_crossing(Emit *e, Val gather) {
+    Val x = ir_arg(e->f, gather, 0), base = view_of(e, x).base;
+    if (is_computed(e, base)) e->info[base].crosses = true;
+    if (base == x && !e->info[x].viewed && is_small(e, x)) e->info[x].crosses = true;
+}
+
+static bool has_no_cell(const Emit *e, Val v) {
+    Op op = ir_op(e->f, v);
+    return is_anchor(op) || op == OP_result || op == OP_constant || is_outer_gather(e, v);
+}
+
+static void place_cells(Emit *e) {
+    for (Val v = 1; v < ir_count(e->f); v++)
+        if (e->info[v].live && is_outer_gather(e, v)) note_crossing(e, v);
+    for (Val v = 1; v < ir_count(e->f); v++) {
+        Info *i = &e->info[v];
+        if (!i->live || has_no_cell(e, v)) i->crosses = false;
+        else if (i->crosses || wants_cell(e, v)) {
+            CellHome home = i->crosses && level_of(e, v) == LEVEL_row ? CELL_row : CELL_local;
+            i->cell = cell_new(e, (Dtype)ir_type(e->f, v)->dtype, i->n, home);
+        }
+    }
+}
+
+/* ---- accumulators ---- */
+
+static bool is_used(const Emit *e, Val anchor, uint32_t k) {
+    for (Val v = anchor + 1; v < ir_count(e->f); v++) {
+        const Node *n = ir_node(e->f, v);
+        if (e->info[v].live && n->op == OP_result && n->args[0] == anchor && n->attr.index == k)
+            return true;
+    }
+    return false;
+}
+
+static void set_result_cells(Emit *e, const Acc *a) {
+    for (Val v = a->anchor; v < ir_count(e->f); v++) {
+        const Node *n = ir_node(e->f, v);
+        if (v == a->anchor && a->kind == ACC_reduce) e->info[v].cell = a->cell[0];
+        if (n->op == OP_result && n->args[0] == a->anchor) e->info[v].cell = a->cell[n->attr.index];
+    }
+}
+
+/* The states of ir.md's reducers: a sum; the largest and its ties; weighted sum, maximum, weights. */
+static void add_acc(Emit *e, Val v) {
+    const Node *n = ir_node(e->f, v);
+    Acc *a = vec_push(e->arena, &e->accs);
+    *a = (Acc){.anchor = v, .level = level_of(e, n->args[0]), .phase = e->kernel->place[v].phase,
+               .slot = map_to(e->f, n->attr.map) == SET_ALL && e->kernel->has_slots};
+    CellHome home = a->slot ? CELL_slot : CELL_row;
+    a->kind = n->op == OP_reduce ? ACC_reduce : n->op == OP_rmax ? ACC_rmax : ACC_softmax;
+    for (int k = 0; k < 2; k++) a->used[k] = a->kind == ACC_reduce ? k == 0 : is_used(e, v, (uint32_t)k);
+    for (int k = 0; k < 3; k++) a->cell[k] = NO_CELL;
+    Dtype d = (Dtype)n->types[0].dtype;
+    int64_t num = type_numel(&n->types[0]);
+    if (a->used[0] || a->kind == ACC_rmax) a->cell[0] = cell_new(e, d, num, home);
+    if (a->kind == ACC_rmax && a->used[1]) a->cell[1] = cell_new(e, DT_i64, num, home);
+    if (a->kind == ACC_softmax) {
+        int64_t scores = type_numel(&n->types[1]);
+        for (int k = 1; k < 3; k++) a->cell[k] = cell_new(e, d, scores, home);
+        a->weight = cell_new(e, d, scores, CELL_local);
+        a->scale = cell_new(e, d, scores, CELL_local);
+    }
+    set_result_cells(e, a);
+}
+
+/* ---- the target's lanes ---- */
+
+static bool has_wide_float(const Emit *e) {
+    for (Val v = 1; v < ir_count(e->f); v++)
+        for (uint32_t k = 0; e->info[v].live && k < ir_node(e->f, v)->num_results; k++)
+            if (ir_node(e->f, v)->types[k].dtype == DT_f64) return true;
+    return false;
+}
+
+Status analyze_run(Emit *e) {
+    Status st = measure(e, ir_live(e->arena, e->f));
+    if (st) return st;
+    e->max_lanes = e->target->vector_bytes / (has_wide_float(e) ? 8 : 4);
+    e->max_unroll = e->target->num_vectors / 2;
+    for (Val v = 1; v < ir_count(e->f); v++)
+        if (e->info[v].live) note_user(e, v);
+    for (Val v = 1; v < ir_count(e->f); v++)
+        if (e->info[v].live && is_anchor(ir_op(e->f, v))) add_acc(e, v);
+    place_cells(e);
+    return ST_OK;
+}

@@ -1,0 +1,233 @@
+/* The code generator's shared state and the parts' interfaces.
+ *
+ * A kernel becomes functions of explicit loops: rows, phases, edges, blocks of features. A value of n
+ * features is processed in blocks of L lanes, L a power of two that depends on n and the target alone;
+ * one of n = 1 is scalar code. Values are pulled: emit_eval(v, block) gives the vector, memoised per
+ * value and block within the straight line that dominates the builder's position. Whatever crosses a
+ * loop or a level lives in a cell: a stack slot of whole blocks, which SROA turns into registers where
+ * it is only met at constant offsets, or a place in the row's or the slots' state. */
+#ifndef TIGA_CODEGEN_EMIT_H
+#define TIGA_CODEGEN_EMIT_H
+
+#include "codegen/codegen.h"
+#include "codegen/target.h"
+#include "ir/type.h"
+
+#include <llvm-c/Core.h>
+
+/* A run of lanes of a value of n features. count < lanes in a tail: the other lanes hold anything but
+ * never trap. A block of a rolled loop has an offset known at run time alone, and is whole. */
+typedef struct {
+    int64_t n, number; /* number: of the block, or a negative one unique to its loop */
+    unsigned lanes, count;
+    LLVMValueRef offset; /* i64 element */
+    bool rolled;
+} Block;
+
+typedef enum { CELL_local, CELL_row, CELL_slot } CellHome;
+
+/* Memory of n elements, row major, in whole blocks; bool as bytes. */
+typedef struct {
+    Dtype dtype;
+    int64_t n;
+    CellHome home;
+    uint64_t offset;        /* in its state */
+    bool large;             /* not for registers: stays in the state given */
+    LLVMValueRef ptr, from; /* in the function at hand; from: merge's second state */
+} Cell;
+enum { NO_CELL = -1 };
+
+/* How a value's elements lie in another value's row: axes of the value's own shape, strides in
+ * elements of the base. */
+typedef struct {
+    Val base;
+    int rank;
+    int64_t dim[MAX_RANK], stride[MAX_RANK], offset;
+} View;
+
+/* Memory that a view reads: `padded` elements from ptr on may be touched. */
+typedef struct {
+    LLVMValueRef ptr;
+    Dtype dtype;
+    uint64_t padded;
+    unsigned align;
+} Source;
+
+typedef struct {
+    bool live, viewed; /* viewed: somebody reads it by a view or in the middle */
+    bool crosses;      /* has a cell, for it is needed one level further in */
+    int64_t n;
+    uint32_t uses;
+    int cell;   /* index or NO_CELL */
+    int buffer; /* of an input, else -1 */
+} Info;
+
+typedef enum { ACC_reduce, ACC_rmax, ACC_softmax } AccKind;
+
+/* An anchor's accumulator. Cells: reduce sum; rmax largest, ties; softmax value, logsumexp's parts. */
+typedef struct {
+    Val anchor;
+    AccKind kind;
+    Level level; /* where its operand lives */
+    int phase;
+    bool slot;    /* reduces to `all` */
+    bool used[2]; /* results that somebody reads */
+    int cell[3];  /* reduce: sum. rmax: M, count. softmax: a then o, m then L, l */
+    int weight, scale; /* softmax: of one edge, in the score's shape */
+} Acc;
+
+typedef struct Memo {
+    struct Memo *next;
+    int64_t key;
+    LLVMValueRef value;
+} Memo;
+
+typedef struct {
+    const CompileRequest *request;
+    const Kernel *kernel;
+    const Fn *f;
+    const Target *target;
+    Arena *arena;
+    LLVMContextRef context;
+    LLVMModuleRef module;
+    LLVMBuilderRef builder, entry; /* entry: allocas and argument loads, before everything else */
+    LLVMTypeRef i1, i8, i32, i64, f32, f64, ptr;
+    Set edges; /* the kernel's edge set; UINT16_MAX where it has none */
+
+    /* analysis */
+    int max_lanes, max_unroll;
+    Info *info; /* by value */
+    VEC(Cell) cells;
+    VEC(Acc) accs;
+    uint64_t row_state_size, slot_size, scratch_size;
+    uint64_t stack_size; /* of cells that stay in memory */
+
+    /* the function at hand */
+    LLVMValueRef function, args, row, row_begin, row_end, pos, edge, col, state, slot;
+    LLVMValueRef *data, *stride; /* by buffer: loaded on first use */
+    Memo **memo;                 /* by value */
+    VEC(Val) log;                /* memoised values, in order */
+    int64_t next_loop;
+    LLVMTypeRef vt, vi; /* prim.h's VT and VI of the operation at hand */
+} Emit;
+
+/* ---- base.c: types, constants, loops, memory ---- */
+
+LLVMTypeRef emit_type(Emit *e, Dtype d);                   /* bool: i1 */
+LLVMTypeRef emit_vector(LLVMTypeRef element, unsigned lanes); /* the element where lanes is 1 */
+LLVMTypeRef emit_vec(Emit *e, Dtype d, unsigned lanes);
+LLVMValueRef emit_i64(Emit *e, int64_t value);
+LLVMValueRef emit_splat(Emit *e, LLVMValueRef scalar, unsigned lanes);
+LLVMValueRef emit_const(Emit *e, Dtype d, uint64_t bits, unsigned lanes);
+LLVMValueRef emit_real(Emit *e, Dtype d, double value, unsigned lanes);
+LLVMValueRef emit_iota(Emit *e, unsigned lanes, int64_t first, int64_t step); /* i64 */
+LLVMValueRef emit_mask(Emit *e, unsigned lanes, unsigned count); /* the first count lanes */
+LLVMValueRef emit_lane(Emit *e, LLVMValueRef vector, unsigned lane);
+LLVMValueRef emit_call(Emit *e, const char *intrinsic, LLVMTypeRef *types, unsigned num_types,
+                       LLVMValueRef *args, unsigned num_args);
+LLVMValueRef emit_add(Emit *e, LLVMValueRef a, LLVMValueRef b); /* i64 */
+LLVMValueRef emit_mul(Emit *e, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef emit_at(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes); /* ptr + bytes */
+LLVMValueRef emit_field(Emit *e, LLVMValueRef ptr, uint64_t offset, LLVMTypeRef type); /* aligned load */
+
+/* Elements of memory: lanes from ptr on, aligned to `align` bytes; count < lanes reads only those. */
+LLVMValueRef emit_load(Emit *e, LLVMValueRef ptr, Dtype d, unsigned lanes, unsigned count, unsigned align);
+void emit_store(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes, unsigned count,
+                unsigned align);
+/* Stores the first count lanes in whole pieces, so that SROA sees them. */
+void emit_store_lanes(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes, unsigned count);
+LLVMValueRef emit_pick(Emit *e, LLVMValueRef vector, unsigned first, unsigned count); /* lanes of it */
+LLVMValueRef emit_temp(Emit *e, LLVMTypeRef type); /* a stack slot of this function */
+/* The elements at byte offsets (<lanes x i64>; i64 where lanes is 1). */
+LLVMValueRef emit_gather(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes, Dtype d, unsigned lanes);
+
+/* for (i = first; i < last; i += step), step > 0. Memos of the body end with it. */
+typedef struct {
+    LLVMBasicBlockRef body, done;
+    LLVMValueRef index, last, step;
+    uint32_t mark;
+} Loop;
+Loop emit_loop(Emit *e, LLVMValueRef first, LLVMValueRef last, LLVMValueRef step);
+void emit_loop_end(Emit *e, Loop *loop);
+
+unsigned emit_lanes(const Emit *e, int64_t n);
+int64_t emit_num_blocks(const Emit *e, int64_t n);
+bool emit_rolled(const Emit *e, int64_t n);
+Block emit_scalar_block(Emit *e);
+/* fn for each block of n features: unrolled where few, else a loop and the tail. */
+void emit_blocks(Emit *e, int64_t n, void (*fn)(Emit *e, Block b, void *ctx), void *ctx);
+
+/* ---- memo ---- */
+enum { KEY_pointer = INT64_MIN, KEY_filled };
+LLVMValueRef memo_get(const Emit *e, Val v, int64_t key);
+LLVMValueRef memo_put(Emit *e, Val v, int64_t key, LLVMValueRef value);
+void memo_pop(Emit *e, uint32_t mark);
+
+/* ---- analyze.c: what lives where ---- */
+Status analyze_run(Emit *e);
+/* Where v is known: an anchor's place says where its operands are. */
+static inline Level level_of(const Emit *e, Val v) {
+    if (ir_op(e->f, v) != OP_reduce) return (Level)e->kernel->place[v].level;
+    return ir_type(e->f, v)->set == SET_ALL ? LEVEL_last : LEVEL_row;
+}
+bool analyze_is_flat(const Emit *e, Val v);  /* a concat whose parts follow each other */
+bool analyze_is_outer(const Emit *e, Val v); /* a matmul of inner extent 1 */
+
+/* ---- cell.c ---- */
+int cell_new(Emit *e, Dtype d, int64_t n, CellHome home);
+LLVMValueRef cell_load(Emit *e, int cell, Block b);
+LLVMValueRef cell_load_from(Emit *e, int cell, Block b); /* merge's second state */
+void cell_store(Emit *e, int cell, Block b, LLVMValueRef value);
+uint64_t cell_padded(const Emit *e, const Cell *c); /* elements */
+uint64_t cell_bytes(const Emit *e, const Cell *c);
+LLVMValueRef cell_pointer(Emit *e, int cell); /* makes a local one on first use */
+Source cell_source(Emit *e, int cell);
+
+/* ---- elem.c ---- */
+LLVMValueRef elem_apply(Emit *e, const Node *n, const LLVMValueRef *args);
+LLVMValueRef elem_cast(Emit *e, LLVMValueRef value, Dtype from, Dtype to, unsigned lanes);
+
+/* ---- eval.c: the pull ---- */
+LLVMValueRef emit_eval(Emit *e, Val v, Block b);
+/* Fills the cells that evaluating v here needs and evaluates its scalars: before a loop over v. */
+void emit_ensure(Emit *e, Val v);
+LLVMValueRef eval_row_pointer(Emit *e, Val v); /* of an input, or a gathered one, at this element */
+LLVMValueRef buffer_data(Emit *e, int buffer);
+LLVMValueRef buffer_stride(Emit *e, int buffer, int axis);
+
+/* ---- view.c ---- */
+View view_of(const Emit *e, Val v);
+bool view_is_identity(const View *w, int64_t base_n);
+bool view_is_memory(const Emit *e, Val base); /* or will be, where it has a cell */
+Source view_source(Emit *e, Val base);
+LLVMValueRef view_load(Emit *e, const View *w, Source s, Block b);
+LLVMValueRef view_eval(Emit *e, Val v, Block b);
+/* Axes first .. first + rank - 1 of w, offset 0. */
+View view_axes(const View *w, int first, int rank);
+int64_t view_numel(const View *w);
+/* Where the view's element i lies, in elements: i64. */
+LLVMValueRef view_element(Emit *e, const View *w, LLVMValueRef i);
+/* The memory from element `at` on; `reach` elements of it are read where `at` is not a constant. */
+Source view_advance(Emit *e, Source s, LLVMValueRef at, uint64_t reach);
+/* Without axes of extent 1, neighbouring axes merged. */
+View view_coalesce(const View *w);
+
+/* ---- shape.c, fold.c, matmul.c: values made in memory ---- */
+void shape_fill(Emit *e, Val v); /* concat, pad */
+void fold_fill(Emit *e, Val v);  /* fsum, fmax */
+void matmul_fill(Emit *e, Val v);
+
+/* ---- along.c: accumulators ---- */
+void acc_init(Emit *e, const Acc *a);
+void acc_step(Emit *e, const Acc *a);
+void acc_merge(Emit *e, const Acc *a);
+void acc_finish(Emit *e, const Acc *a);
+
+/* ---- kernel.c ---- */
+extern const char *const entry_names[NUM_ENTRIES];
+void kernel_emit(Emit *e);
+
+/* ---- image.c ---- */
+Status image_make(const void *object, size_t size, bool is_aarch64, Image *out);
+
+#endif

@@ -1,0 +1,396 @@
+/* The entries of KernelCode: one template of levels (once, row, edge, end) behind all of them.
+ *
+ * In `rows` the row's cells are the function's own; begin, merge and finish work in the state given;
+ * part keeps the small cells of its phase in registers from entry to exit. Slots are kept likewise. */
+#include "codegen/prefetch.h"
+
+#include <stddef.h>
+#include <string.h>
+
+const char *const entry_names[NUM_ENTRIES] = {"rows",   "begin",      "part",       "merge",
+                                              "finish", "slot_begin", "slot_merge", "end"};
+enum { ENTRY_rows, ENTRY_begin, ENTRY_part, ENTRY_merge, ENTRY_finish, ENTRY_slot_begin, ENTRY_slot_merge, ENTRY_end };
+
+/* ---- functions ---- */
+
+static void add_attribute(Emit *e, const char *key, const char *value) {
+    LLVMAttributeRef a = LLVMCreateStringAttribute(e->context, key, (unsigned)strlen(key), value,
+                                                   (unsigned)strlen(value));
+    LLVMAddAttributeAtIndex(e->function, LLVMAttributeFunctionIndex, a);
+}
+
+static void add_attributes(Emit *e) {
+    unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+    LLVMAttributeRef a = LLVMCreateEnumAttribute(e->context, nounwind, 0);
+    LLVMAddAttributeAtIndex(e->function, LLVMAttributeFunctionIndex, a);
+    add_attribute(e, "no-builtins", "");
+    if (e->target->vector_bytes == 64) {
+        add_attribute(e, "prefer-vector-width", "512");
+        add_attribute(e, "min-legal-vector-width", "512");
+    }
+}
+
+/* shape: 'p' a pointer, 'i' an i64, one letter a parameter. */
+static void function_begin(Emit *e, int entry, const char *shape) {
+    LLVMTypeRef params[8];
+    unsigned n = (unsigned)strlen(shape);
+    for (unsigned k = 0; k < n; k++) params[k] = shape[k] == 'p' ? e->ptr : e->i64;
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, n, false);
+    e->function = LLVMAddFunction(e->module, entry_names[entry], type);
+    LLVMSetVisibility(e->function, LLVMHiddenVisibility);
+    add_attributes(e);
+    LLVMPositionBuilderAtEnd(e->entry, LLVMAppendBasicBlockInContext(e->context, e->function, "entry"));
+    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, e->function, "start"));
+    e->args = LLVMGetParam(e->function, 0);
+    e->row = e->row_begin = e->row_end = e->pos = e->edge = e->col = e->state = e->slot = NULL;
+    uint32_t num_buffers = e->f->inputs.len + e->f->results.len;
+    memset(e->data, 0, num_buffers * sizeof *e->data);
+    memset(e->stride, 0, num_buffers * (MAX_RANK + 1) * sizeof *e->stride);
+    memset(e->memo, 0, ir_count(e->f) * sizeof *e->memo);
+    e->log.len = 0;
+    for (uint32_t k = 0; k < e->cells.len; k++) e->cells.data[k].ptr = e->cells.data[k].from = NULL;
+}
+
+static void function_end(Emit *e) {
+    LLVMBuildRetVoid(e->builder);
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(e->function);
+    LLVMBuildBr(e->entry, LLVMGetNextBasicBlock(entry));
+}
+
+static LLVMValueRef param(Emit *e, unsigned k) { return LLVMGetParam(e->function, k); }
+
+static LLVMValueRef argument(Emit *e, uint64_t offset, LLVMTypeRef type) {
+    return emit_field(e, e->args, offset, type);
+}
+
+/* ---- cells in states ---- */
+
+static LLVMValueRef cell_in(Emit *e, const Cell *c, LLVMValueRef state) {
+    return emit_at(e, state, emit_i64(e, (int64_t)c->offset));
+}
+
+static void use_state(Emit *e, CellHome home, LLVMValueRef state, LLVMValueRef from) {
+    for (uint32_t k = 0; k < e->cells.len; k++) {
+        Cell *c = &e->cells.data[k];
+        if (c->home != home) continue;
+        c->ptr = cell_in(e, c, state);
+        if (from) c->from = cell_in(e, c, from);
+    }
+}
+
+typedef struct {
+    int cell;
+    LLVMValueRef other;
+    bool in;
+} Transfer;
+
+static void transfer_block(Emit *e, Block b, void *ctx) {
+    const Transfer *t = ctx;
+    Cell *c = &e->cells.data[t->cell];
+    LLVMValueRef own = c->ptr;
+    c->ptr = t->in ? t->other : own;
+    LLVMValueRef value = cell_load(e, t->cell, b);
+    c->ptr = t->in ? own : t->other;
+    cell_store(e, t->cell, b, value);
+    c->ptr = own;
+}
+
+static void transfer(Emit *e, int cell, LLVMValueRef state, bool in) {
+    cell_pointer(e, cell);
+    Transfer t = {cell, cell_in(e, &e->cells.data[cell], state), in};
+    emit_blocks(e, e->cells.data[cell].n, transfer_block, &t);
+}
+
+/* Small cells into this function's own, large ones where they are. */
+static void keep(Emit *e, int cell, LLVMValueRef state) {
+    Cell *c = &e->cells.data[cell];
+    if (c->large) c->ptr = cell_in(e, c, state);
+    else transfer(e, cell, state, true);
+}
+
+static void put_back(Emit *e, int cell, LLVMValueRef state) {
+    if (!e->cells.data[cell].large) transfer(e, cell, state, false);
+}
+
+/* ---- accumulators by where they run ---- */
+
+static bool runs_at(const Acc *a, Level level, int phase) {
+    return a->level == level && (level != LEVEL_edge || a->phase == phase);
+}
+
+static bool is_of_row(const Acc *a, int phase) { return !a->slot && a->phase == phase; }
+
+typedef void AccFn(Emit *e, const Acc *a);
+
+static void for_row_accs(Emit *e, int phase, AccFn *fn) {
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (is_of_row(&e->accs.data[k], phase)) fn(e, &e->accs.data[k]);
+}
+
+static void for_slot_accs(Emit *e, AccFn *fn) {
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (e->accs.data[k].slot) fn(e, &e->accs.data[k]);
+}
+
+static void for_cells_of(Emit *e, const Acc *a, void (*fn)(Emit *e, int cell, LLVMValueRef state),
+                         LLVMValueRef state) {
+    for (int k = 0; k < 3; k++)
+        if (a->cell[k] != NO_CELL) fn(e, a->cell[k], state);
+}
+
+/* Slot accumulators that some step of a level and phase touches; phase -1: any. */
+static void for_slot_cells(Emit *e, void (*fn)(Emit *e, int cell, LLVMValueRef state)) {
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (e->accs.data[k].slot) for_cells_of(e, &e->accs.data[k], fn, e->slot);
+}
+
+/* ---- levels ---- */
+
+/* Cells of values on `all` that depend on no row. */
+static void once(Emit *e) {
+    for (Val v = 1; v < ir_count(e->f); v++)
+        if (e->info[v].live && level_of(e, v) == LEVEL_once && e->info[v].crosses) emit_ensure(e, v);
+}
+
+/* Row cells that are known before phase `phase` and no earlier. */
+static void row_values(Emit *e, int phase) {
+    for (Val v = 1; v < ir_count(e->f); v++) {
+        const Info *i = &e->info[v];
+        if (i->live && i->crosses && level_of(e, v) == LEVEL_row && e->kernel->place[v].phase == phase)
+            emit_ensure(e, v);
+    }
+}
+
+/* They lie in the state already, up to those known before `phase`. */
+static void row_values_are_there(Emit *e, int phase) {
+    for (Val v = 1; v < ir_count(e->f); v++) {
+        const Info *i = &e->info[v];
+        if (i->live && i->crosses && level_of(e, v) == LEVEL_row && e->kernel->place[v].phase <= phase)
+            memo_put(e, v, KEY_filled, e->args);
+    }
+}
+
+typedef struct {
+    Val v;
+    LLVMValueRef ptr;
+} Store;
+
+static void store_block(Emit *e, Block b, void *ctx) {
+    const Store *s = ctx;
+    Dtype d = (Dtype)ir_type(e->f, s->v)->dtype;
+    LLVMValueRef at = emit_at(e, s->ptr, emit_mul(e, b.offset, emit_i64(e, dtype_size(d))));
+    emit_store(e, at, d, emit_eval(e, s->v, b), b.lanes, b.count, (unsigned)dtype_size(d));
+}
+
+/* Result k at element `at` of its set; NULL on `all`. */
+static void store_result(Emit *e, uint32_t k, LLVMValueRef at) {
+    Val v = e->f->results.data[k].val;
+    if (e->info[v].n == 0) return;
+    int64_t bytes = e->info[v].n * dtype_size((Dtype)ir_type(e->f, v)->dtype);
+    Store s = {v, buffer_data(e, (int)(e->f->inputs.len + k))};
+    if (at) s.ptr = emit_at(e, s.ptr, emit_mul(e, at, emit_i64(e, bytes)));
+    emit_ensure(e, v);
+    emit_blocks(e, e->info[v].n, store_block, &s);
+}
+
+static bool is_level(const Emit *e, Val v, Level level) { return level_of(e, v) == level; }
+
+/* What a row gives when its last phase ended. */
+static void row_results(Emit *e) {
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (runs_at(&e->accs.data[k], LEVEL_row, 0)) acc_step(e, &e->accs.data[k]);
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        if (is_level(e, e->f->results.data[k].val, LEVEL_row)) store_result(e, k, e->row);
+}
+
+static LLVMValueRef load_index(Emit *e, LLVMValueRef array, LLVMValueRef pos) {
+    LLVMTypeRef type = e->request->wide ? e->i64 : e->i32;
+    LLVMValueRef at = LLVMBuildGEP2(e->builder, type, array, &pos, 1, "");
+    LLVMValueRef value = LLVMBuildLoad2(e->builder, type, at, "");
+    return e->request->wide ? value : LLVMBuildSExt(e->builder, value, e->i64, "");
+}
+
+static LLVMValueRef hoisted_argument(Emit *e, uint64_t offset) {
+    LLVMBuilderRef here = e->builder;
+    e->builder = e->entry;
+    LLVMValueRef value = argument(e, offset, e->ptr);
+    e->builder = here;
+    return value;
+}
+
+static bool is_edge_result(const Emit *e, uint32_t k, int phase) {
+    Val v = e->f->results.data[k].val;
+    return level_of(e, v) == LEVEL_edge && e->kernel->place[v].phase == phase;
+}
+
+/* One sweep over edges [first, last) of the row. */
+static void sweep(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
+    Prefetch ahead = prefetch_new(e, phase);
+    LLVMValueRef cols = hoisted_argument(e, offsetof(KernelArgs, col));
+    LLVMValueRef edges = e->request->has_edge ? hoisted_argument(e, offsetof(KernelArgs, edge)) : NULL;
+    Loop l = emit_loop(e, first, last, emit_i64(e, 1));
+    e->pos = l.index;
+    e->edge = edges ? load_index(e, edges, e->pos) : e->pos;
+    e->col = load_index(e, cols, e->pos);
+    prefetch_emit(e, &ahead);
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (runs_at(&e->accs.data[k], LEVEL_edge, phase)) acc_step(e, &e->accs.data[k]);
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        if (is_edge_result(e, k, phase)) store_result(e, k, e->edge);
+    emit_loop_end(e, &l);
+}
+
+/* ---- whole rows ---- */
+
+static void find_row(Emit *e, LLVMValueRef row) {
+    e->row = row;
+    if (e->kernel->map == MAP_NONE) return;
+    LLVMValueRef row_ptr = hoisted_argument(e, offsetof(KernelArgs, row_ptr));
+    LLVMValueRef at = LLVMBuildGEP2(e->builder, e->i64, row_ptr, &row, 1, "");
+    e->row_begin = emit_field(e, at, 0, e->i64);
+    e->row_end = emit_field(e, at, 8, e->i64);
+}
+
+static void emit_rows(Emit *e) {
+    function_begin(e, ENTRY_rows, "piip");
+    int num_phases = (int)e->kernel->num_phases;
+    bool work = num_phases > 0;
+    for (uint32_t k = 0; k < e->accs.len; k++) work |= e->accs.data[k].level == LEVEL_row;
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        work |= is_level(e, e->f->results.data[k].val, LEVEL_row);
+    if (!work) {
+        function_end(e);
+        return;
+    }
+    e->slot = param(e, 3);
+    for_slot_cells(e, keep);
+    once(e);
+    Loop l = emit_loop(e, param(e, 1), param(e, 2), emit_i64(e, 1));
+    find_row(e, l.index);
+    for (int p = 0; p < num_phases; p++) {
+        row_values(e, p);
+        for_row_accs(e, p, acc_init);
+        sweep(e, p, e->row_begin, e->row_end);
+        for_row_accs(e, p, acc_finish);
+    }
+    row_results(e);
+    emit_loop_end(e, &l);
+    for_slot_cells(e, put_back);
+    function_end(e);
+}
+
+/* ---- split rows ---- */
+
+/* body for each phase, chosen by a run-time number. */
+static void for_phases(Emit *e, LLVMValueRef phase, void (*body)(Emit *e, int phase)) {
+    LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, e->function, "done");
+    LLVMValueRef choice = LLVMBuildSwitch(e->builder, phase, done, e->kernel->num_phases);
+    for (int p = 0; p < (int)e->kernel->num_phases; p++) {
+        LLVMBasicBlockRef here = LLVMAppendBasicBlockInContext(e->context, e->function, "");
+        LLVMAddCase(choice, emit_i64(e, p), here);
+        LLVMPositionBuilderAtEnd(e->builder, here);
+        uint32_t mark = e->log.len;
+        body(e, p);
+        memo_pop(e, mark);
+        LLVMBuildBr(e->builder, done);
+    }
+    LLVMMoveBasicBlockAfter(done, LLVMGetLastBasicBlock(e->function));
+    LLVMPositionBuilderAtEnd(e->builder, done);
+}
+
+static void begin_phase(Emit *e, int phase) {
+    if (phase == 0) row_values(e, 0);
+    for_row_accs(e, phase, acc_init);
+}
+
+static void emit_begin(Emit *e) {
+    function_begin(e, ENTRY_begin, "piip");
+    use_state(e, CELL_row, param(e, 3), NULL);
+    once(e);
+    find_row(e, param(e, 2));
+    for_phases(e, param(e, 1), begin_phase);
+    function_end(e);
+}
+
+static void part_phase(Emit *e, int phase) {
+    for (Val v = 1; v < ir_count(e->f); v++)
+        if (e->info[v].live && e->info[v].crosses && level_of(e, v) == LEVEL_row) keep(e, e->info[v].cell, e->state);
+    row_values_are_there(e, phase);
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (!e->accs.data[k].slot) for_cells_of(e, &e->accs.data[k], keep, e->state);
+    sweep(e, phase, param(e, 3), param(e, 4));
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (is_of_row(&e->accs.data[k], phase)) for_cells_of(e, &e->accs.data[k], put_back, e->state);
+}
+
+static void emit_part(Emit *e) {
+    function_begin(e, ENTRY_part, "piiiipp");
+    e->state = param(e, 5);
+    e->slot = param(e, 6);
+    for_slot_cells(e, keep);
+    once(e);
+    find_row(e, param(e, 2));
+    for_phases(e, param(e, 1), part_phase);
+    for_slot_cells(e, put_back);
+    function_end(e);
+}
+
+static void merge_phase(Emit *e, int phase) { for_row_accs(e, phase, acc_merge); }
+
+static void emit_merge(Emit *e) {
+    function_begin(e, ENTRY_merge, "pipp");
+    use_state(e, CELL_row, param(e, 2), param(e, 3));
+    for_phases(e, param(e, 1), merge_phase);
+    function_end(e);
+}
+
+static void finish_phase(Emit *e, int phase) {
+    row_values_are_there(e, phase);
+    for_row_accs(e, phase, acc_finish);
+    if (phase + 1 < (int)e->kernel->num_phases) row_values(e, phase + 1);
+    else row_results(e);
+}
+
+static void emit_finish(Emit *e) {
+    function_begin(e, ENTRY_finish, "piipp");
+    use_state(e, CELL_row, param(e, 3), NULL);
+    use_state(e, CELL_slot, param(e, 4), NULL);
+    once(e);
+    find_row(e, param(e, 2));
+    for_phases(e, param(e, 1), finish_phase);
+    function_end(e);
+}
+
+/* ---- slots and the end ---- */
+
+static void emit_slots(Emit *e) {
+    function_begin(e, ENTRY_slot_begin, "pp");
+    use_state(e, CELL_slot, param(e, 1), NULL);
+    for_slot_accs(e, acc_init);
+    function_end(e);
+    function_begin(e, ENTRY_slot_merge, "ppp");
+    use_state(e, CELL_slot, param(e, 1), param(e, 2));
+    for_slot_accs(e, acc_merge);
+    function_end(e);
+}
+
+static void emit_end(Emit *e) {
+    function_begin(e, ENTRY_end, "pp");
+    use_state(e, CELL_slot, param(e, 1), NULL);
+    for_slot_accs(e, acc_finish);
+    for (uint32_t k = 0; k < e->f->results.len; k++) {
+        Val v = e->f->results.data[k].val;
+        if (is_level(e, v, LEVEL_once) || is_level(e, v, LEVEL_last)) store_result(e, k, NULL);
+    }
+    function_end(e);
+}
+
+void kernel_emit(Emit *e) {
+    emit_rows(e);
+    emit_begin(e);
+    emit_part(e);
+    emit_merge(e);
+    emit_finish(e);
+    emit_slots(e);
+    emit_end(e);
+}

@@ -1,0 +1,155 @@
+/* concat and pad: copies of the operands' elements into the value's cell. */
+#include "codegen/emit.h"
+
+enum { FEW_ROWS = 8 }; /* unrolled up to here */
+
+static LLVMValueRef cell_address(Emit *e, int cell, LLVMValueRef element) {
+    LLVMValueRef ptr = cell_pointer(e, cell);
+    int64_t size = dtype_size(e->cells.data[cell].dtype);
+    return emit_at(e, ptr, emit_mul(e, element, emit_i64(e, size)));
+}
+
+/* ---- a strided copy ---- */
+
+typedef struct {
+    View from, to; /* same extents; to: in elements of the cell */
+    Source source;
+    int cell;
+    LLVMValueRef row; /* of the axes but the last */
+} Copy;
+
+/* The last axis grows by those before it that both sides walk on in one stride. */
+static void merge_last(Copy *c) {
+    while (c->from.rank > 1) {
+        View *f = &c->from, *t = &c->to;
+        int last = f->rank - 1, before = last - 1;
+        if (f->stride[before] != f->stride[last] * f->dim[last]) return;
+        if (t->stride[before] != t->stride[last] * t->dim[last]) return;
+        f->dim[before] = t->dim[before] = f->dim[last] * f->dim[before];
+        f->stride[before] = f->stride[last];
+        t->stride[before] = t->stride[last];
+        f->rank = t->rank = last;
+    }
+}
+
+static void store_scattered(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, Block b, int64_t stride) {
+    for (unsigned l = 0; l < b.count; l++) {
+        LLVMValueRef at = emit_i64(e, (int64_t)l * stride * dtype_size(d));
+        emit_store(e, emit_at(e, ptr, at), d, emit_lane(e, value, l), 1, 1, (unsigned)dtype_size(d));
+    }
+}
+
+static void copy_block(Emit *e, Block b, void *ctx) {
+    const Copy *c = ctx;
+    int last = c->from.rank - 1;
+    View from_outer = view_axes(&c->from, 0, last), to_outer = view_axes(&c->to, 0, last);
+    View run = view_axes(&c->from, last, 1);
+    LLVMValueRef from = emit_add(e, view_element(e, &from_outer, c->row), emit_i64(e, c->from.offset));
+    LLVMValueRef to = emit_add(e, view_element(e, &to_outer, c->row), emit_i64(e, c->to.offset));
+    uint64_t reach = (uint64_t)((run.dim[0] - 1) * run.stride[0] + 1);
+    LLVMValueRef value = view_load(e, &run, view_advance(e, c->source, from, reach), b);
+    int64_t stride = c->to.stride[last];
+    to = emit_add(e, to, emit_mul(e, b.offset, emit_i64(e, stride)));
+    LLVMValueRef ptr = cell_address(e, c->cell, to);
+    if (stride == 1) emit_store_lanes(e, ptr, c->source.dtype, value, b.lanes, b.count);
+    else store_scattered(e, ptr, c->source.dtype, value, b, stride);
+}
+
+static void copy_rows(Emit *e, Copy *c) {
+    merge_last(c);
+    View outer = view_axes(&c->from, 0, c->from.rank - 1);
+    int64_t rows = view_numel(&outer), run = c->from.dim[c->from.rank - 1];
+    if (rows <= FEW_ROWS) {
+        for (int64_t r = 0; r < rows; r++) {
+            c->row = emit_i64(e, r);
+            emit_blocks(e, run, copy_block, c);
+        }
+        return;
+    }
+    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, rows), emit_i64(e, 1));
+    c->row = l.index;
+    emit_blocks(e, run, copy_block, c);
+    emit_loop_end(e, &l);
+}
+
+/* v's elements to where `to` says. */
+static void copy_value(Emit *e, Val v, View to, int cell) {
+    if (e->info[v].n == 0) return;
+    View from = view_of(e, v);
+    if (from.rank == 0) {
+        from.dim[0] = to.dim[0] = 1;
+        from.stride[0] = to.stride[0] = 1;
+        from.rank = to.rank = 1;
+    }
+    Copy c = {.from = from, .to = to, .source = view_source(e, from.base), .cell = cell};
+    copy_rows(e, &c);
+}
+
+/* Row-major strides of v's shape, as a view of itself. */
+static View own_view(const Emit *e, Val v) {
+    const Type *t = ir_type(e->f, v);
+    View w = {.base = v, .rank = t->rank};
+    int64_t stride = 1;
+    for (int k = t->rank - 1; k >= 0; k--) {
+        w.dim[k] = t->dim[k];
+        w.stride[k] = stride;
+        stride *= t->dim[k];
+    }
+    return w;
+}
+
+/* ---- concat ---- */
+
+typedef struct {
+    Val part;
+    int cell;
+    int64_t first;
+} Part;
+
+static void part_block(Emit *e, Block b, void *ctx) {
+    const Part *p = ctx;
+    LLVMValueRef at = emit_add(e, b.offset, emit_i64(e, p->first));
+    Dtype d = e->cells.data[p->cell].dtype;
+    emit_store_lanes(e, cell_address(e, p->cell, at), d, emit_eval(e, p->part, b), b.lanes, b.count);
+}
+
+static void fill_concat(Emit *e, Val v) {
+    const Node *n = ir_node(e->f, v);
+    int64_t axis = n->attr.ints[0], first = 0;
+    View whole = own_view(e, v);
+    for (uint32_t k = 0; k < n->num_args; k++) {
+        Val part = n->args[k];
+        View to = own_view(e, part);
+        for (int i = 0; i < to.rank; i++) to.stride[i] = whole.stride[i];
+        to.offset = first * whole.stride[axis];
+        Part p = {part, e->info[v].cell, to.offset};
+        if (analyze_is_flat(e, v)) emit_blocks(e, e->info[part].n, part_block, &p);
+        else copy_value(e, part, to, e->info[v].cell);
+        first += ir_type(e->f, part)->dim[axis];
+    }
+}
+
+/* ---- pad ---- */
+
+static void zero_block(Emit *e, Block b, void *ctx) {
+    int cell = *(const int *)ctx;
+    cell_store(e, cell, b, LLVMConstNull(emit_vec(e, e->cells.data[cell].dtype, b.lanes)));
+}
+
+static void fill_pad(Emit *e, Val v) {
+    const Node *n = ir_node(e->f, v);
+    View to = own_view(e, v);
+    for (int k = 0; k < to.rank; k++) {
+        const int64_t *low_high_interior = n->attr.ints + 3 * k;
+        to.dim[k] = ir_type(e->f, n->args[0])->dim[k];
+        to.offset += low_high_interior[0] * to.stride[k];
+        to.stride[k] *= 1 + low_high_interior[2];
+    }
+    emit_blocks(e, e->info[v].n, zero_block, &e->info[v].cell);
+    copy_value(e, n->args[0], to, e->info[v].cell);
+}
+
+void shape_fill(Emit *e, Val v) {
+    if (ir_op(e->f, v) == OP_concat) fill_concat(e, v);
+    else fill_pad(e, v);
+}
