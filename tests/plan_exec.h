@@ -27,13 +27,13 @@ typedef struct {
     VEC(Named) all;
 } Store;
 
-static Named *store_find(Store *s, const char *name) {
+static inline Named *store_find(Store *s, const char *name) {
     for (uint32_t k = 0; k < s->all.len; k++)
         if (!strcmp(s->all.data[k].name, name)) return &s->all.data[k];
     return NULL;
 }
 
-static Named *store_new(Store *s, const char *name, const Type *t) {
+static inline Named *store_new(Store *s, const char *name, const Type *t) {
     Named n = {.name = name, .array = {.dtype = t->dtype}};
     int lead = t->set != SET_ALL;
     if (lead) n.array.dim[0] = s->domain.set_size[t->set];
@@ -51,14 +51,14 @@ static Named *store_new(Store *s, const char *name, const Type *t) {
     return &s->all.data[s->all.len - 1];
 }
 
-static double nasty_value(uint64_t h) {
+static inline double nasty_value(uint64_t h) {
     static const double values[] = {0,    -0.0,  1,         1,          -1,       2,
                                     1e30, -1e30, 1.0 / 0.0, -1.0 / 0.0, 0.0 / 0.0};
     return values[h % (sizeof values / sizeof *values)];
 }
 
 /* Values by name and place alone, so every run sees the same. */
-static void fill(const Store *s, const Named *n) {
+static inline void fill(const Store *s, const Named *n) {
     int size = dtype_size((Dtype)n->array.dtype);
     for (int64_t i = 0; i * size < n->bytes; i++) {
         uint64_t h = hash_u64((uint64_t)i, hash_str(n->name, 1));
@@ -72,7 +72,7 @@ static void fill(const Store *s, const Named *n) {
     }
 }
 
-static Status run_named(Store *s, const Fn *f) {
+static inline Status run_named(Store *s, const Fn *f) {
     Array in[64], out[64];
     uint32_t first = s->all.len;
     for (uint32_t k = 0; k < f->inputs.len; k++)
@@ -83,7 +83,7 @@ static Status run_named(Store *s, const Fn *f) {
     return interp_run(f, &s->domain, in, out);
 }
 
-static void fill_inputs(Store *s, const Fn *f) {
+static inline void fill_inputs(Store *s, const Fn *f) {
     for (uint32_t k = 0; k < f->inputs.len; k++) {
         const Binding *b = &f->inputs.data[k];
         if (!store_find(s, b->name)) fill(s, store_new(s, b->name, ir_type(f, b->val)));
@@ -91,7 +91,7 @@ static void fill_inputs(Store *s, const Fn *f) {
 }
 
 /* degree.* and size.* of every map, under their names. */
-static Status add_facts(Store *s, const Fn *f) {
+static inline Status add_facts(Store *s, const Fn *f) {
     Fn *g = ir_new_like(arena_new(), f, "facts");
     for (uint32_t r = 0; r < f->relations.len; r++) {
         const char *name = f->relations.data[r].name;
@@ -117,7 +117,7 @@ static inline Status run_plan(Store *s, const Plan *p) {
 }
 
 /* Bits; of NaN that it is one. Loosely: both zeros are the same. */
-static bool same_values(const Named *a, const Named *b, bool loosely) {
+static inline bool same_values(const Named *a, const Named *b, bool loosely) {
     if (a->bytes != b->bytes) return false;
     for (int64_t i = 0; i < a->bytes; i += dtype_size((Dtype)a->array.dtype)) {
         const char *p = (const char *)a->array.data + i, *q = (const char *)b->array.data + i;

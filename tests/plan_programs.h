@@ -14,131 +14,131 @@
 
 #include <cmocka.h>
 
-static Val in_vec(Fn *f, const char *name, Set s, int64_t n) {
+static inline Val in_vec(Fn *f, const char *name, Set s, int64_t n) {
     return ir_input(f, name, type_of(DT_f32, s, n ? 1 : 0, (int64_t[]){n}));
 }
 
 enum { H = 1, HE = 2, F = 4 }; /* sets of homogeneous programs; their feature width */
 
-static Fn *homogeneous(void) {
+static inline Fn *homogeneous(void) {
     Fn *f = ir_new(arena_new(), "p");
     assert_int_equal(ir_set(f, "V"), H);
     assert_int_equal(ir_relation(f, "r", H, H), 0);
     return f;
 }
 
-static Val at_src(Fn *f, Val v) { return ir_gather(f, v, map_src(0)); }
-static Val at_dst(Fn *f, Val v) { return ir_gather(f, v, map_dst(0)); }
-static Val sum_dst(Fn *f, Val m) { return ir_reduce(f, m, map_dst(0)); }
+static inline Val at_src(Fn *f, Val v) { return ir_gather(f, v, map_src(0)); }
+static inline Val at_dst(Fn *f, Val v) { return ir_gather(f, v, map_dst(0)); }
+static inline Val sum_dst(Fn *f, Val m) { return ir_reduce(f, m, map_dst(0)); }
 
-static Val param(Fn *f, const char *name, int64_t rows, int64_t cols) {
+static inline Val param(Fn *f, const char *name, int64_t rows, int64_t cols) {
     return ir_input(f, name, type_of(DT_f32, SET_ALL, 2, (int64_t[]){rows, cols}));
 }
 
 /* Every row of x times W, for x on a set. */
-static Val linear(Fn *f, Val x, Val w) {
+static inline Val linear(Fn *f, Val x, Val w) {
     const Type *t = ir_type(f, x);
     int64_t k = t->dim[0], n = ir_type(f, w)->dim[1];
     Val row = ir_reshape(f, x, (int64_t[]){1, k}, 2);
     return ir_reshape(f, ir_matmul(f, row, ir_gather(f, w, map_all(t->set))), &n, 1);
 }
 
-static Val relu(Fn *f, Val v) { return ir_max(f, v, ir_const_like(f, v, 0)); }
-static Val dot(Fn *f, Val a, Val b) { return ir_fsum(f, ir_mul(f, a, b), 1); }
-static Val wide(Fn *f, Val v) { return ir_bcast(f, v, (int64_t[]){F}, 1); }
+static inline Val relu(Fn *f, Val v) { return ir_max(f, v, ir_const_like(f, v, 0)); }
+static inline Val dot(Fn *f, Val a, Val b) { return ir_fsum(f, ir_mul(f, a, b), 1); }
+static inline Val wide(Fn *f, Val v) { return ir_bcast(f, v, (int64_t[]){F}, 1); }
 
-static Val dot_scores(Fn *f, Val x) { return dot(f, at_src(f, x), at_dst(f, x)); }
+static inline Val dot_scores(Fn *f, Val x) { return dot(f, at_src(f, x), at_dst(f, x)); }
 
-static Val weighted_sum(Fn *f, Val x) {
+static inline Val weighted_sum(Fn *f, Val x) {
     return sum_dst(f, ir_mul(f, wide(f, in_vec(f, "w", HE, 0)), at_src(f, x)));
 }
 
-static Val relu_difference(Fn *f, Val x) {
+static inline Val relu_difference(Fn *f, Val x) {
     Val d = ir_sub(f, at_src(f, x), at_dst(f, x));
     return sum_dst(f, relu(f, ir_mul(f, wide(f, in_vec(f, "w", HE, 0)), d)));
 }
 
-static Val attention(Fn *f, Val x) {
+static inline Val attention(Fn *f, Val x) {
     Val s = ir_bcast(f, dot_scores(f, x), (int64_t[]){1}, 1);
     return ir_part(f, ir_softmax(f, s, at_src(f, x), map_dst(0)), 0);
 }
 
 /* p = softmax of the scores, as an edge value, by two anchors. */
-static Val edge_softmax(Fn *f, Val x) {
+static inline Val edge_softmax(Fn *f, Val x) {
     Val s = dot_scores(f, x);
     Val m = at_dst(f, ir_part(f, ir_rmax(f, s, map_dst(0)), 0));
     Val e = ir_exp(f, ir_sub(f, s, m));
     return ir_div(f, e, at_dst(f, sum_dst(f, e)));
 }
 
-static Val logsumexp_weights(Fn *f, Val x) {
+static inline Val logsumexp_weights(Fn *f, Val x) {
     Val s = dot_scores(f, x);
     Val lse = ir_part(f, ir_softmax(f, s, s, map_dst(0)), 1);
     return ir_exp(f, ir_sub(f, s, at_dst(f, lse)));
 }
 
-static Val attention_in_two_steps(Fn *f, Val x) {
+static inline Val attention_in_two_steps(Fn *f, Val x) {
     return sum_dst(f, ir_mul(f, wide(f, logsumexp_weights(f, x)), at_src(f, x)));
 }
 
-static Val edge_mlp(Fn *f, Val x) {
+static inline Val edge_mlp(Fn *f, Val x) {
     Val in = ir_concat(f, (Val[]){at_dst(f, x), at_src(f, x)}, 2, 0);
     Val h = ir_tanh(f, linear(f, in, param(f, "W1", 2 * F, 6)));
     return sum_dst(f, linear(f, h, param(f, "W2", 6, F)));
 }
 
-static Val gatv2(Fn *f, Val x) {
+static inline Val gatv2(Fn *f, Val x) {
     Val z = ir_add(f, at_dst(f, linear(f, x, param(f, "Wl", F, F))),
                    at_src(f, linear(f, x, param(f, "Wr", F, F))));
     Val s = linear(f, relu(f, z), param(f, "a", F, 1));
     return ir_part(f, ir_softmax(f, s, at_src(f, x), map_dst(0)), 0);
 }
 
-static Val largest(Fn *f, Val x) {
+static inline Val largest(Fn *f, Val x) {
     return ir_part(
         f, ir_rmax(f, ir_mul(f, wide(f, in_vec(f, "w", HE, 0)), at_src(f, x)), map_dst(0)), 0);
 }
 
-static Val mean(Fn *f, Val m) {
+static inline Val mean(Fn *f, Val m) {
     Val n = ir_cast(f, ir_degree(f, map_dst(0)), DT_f32);
     return ir_div(f, sum_dst(f, m), wide(f, n));
 }
 
-static Val variance(Fn *f, Val x) {
+static inline Val variance(Fn *f, Val x) {
     Val m = at_src(f, x), d = ir_sub(f, m, at_dst(f, mean(f, m))), e = mean(f, d);
     return ir_sub(f, mean(f, ir_mul(f, d, d)), ir_mul(f, e, e));
 }
 
-static Val src_normalised(Fn *f, Val x) {
+static inline Val src_normalised(Fn *f, Val x) {
     Val w = in_vec(f, "w", HE, 0), total = ir_reduce(f, w, map_src(0));
     return sum_dst(f, ir_mul(f, wide(f, ir_div(f, w, at_src(f, total))), at_src(f, x)));
 }
 
-static Val two_relations(Fn *f, Val x) {
+static inline Val two_relations(Fn *f, Val x) {
     int q = ir_relation(f, "q", H, H);
     Val a = ir_reduce(f, ir_gather(f, x, map_src(q)), map_dst(q));
     return ir_add(f, ir_tanh(f, a), weighted_sum(f, x));
 }
 
-static Val gcn_layer(Fn *f, Val x) { return relu(f, sum_dst(f, at_src(f, x))); }
+static inline Val gcn_layer(Fn *f, Val x) { return relu(f, sum_dst(f, at_src(f, x))); }
 
-static Val repeat(Fn *f, Val x, Val (*layer)(Fn *, Val), int n) {
+static inline Val repeat(Fn *f, Val x, Val (*layer)(Fn *, Val), int n) {
     for (int k = 0; k < n; k++) x = layer(f, x);
     return x;
 }
 
-static Val gcn2(Fn *f, Val x) { return repeat(f, x, gcn_layer, 2); }
-static Val gcn4(Fn *f, Val x) { return repeat(f, x, gcn_layer, 4); }
-static Val attention2(Fn *f, Val x) { return repeat(f, x, attention, 2); }
-static Val attention3(Fn *f, Val x) { return repeat(f, x, attention, 3); }
-static Val attention4(Fn *f, Val x) { return repeat(f, x, attention, 4); }
+static inline Val gcn2(Fn *f, Val x) { return repeat(f, x, gcn_layer, 2); }
+static inline Val gcn4(Fn *f, Val x) { return repeat(f, x, gcn_layer, 4); }
+static inline Val attention2(Fn *f, Val x) { return repeat(f, x, attention, 2); }
+static inline Val attention3(Fn *f, Val x) { return repeat(f, x, attention, 3); }
+static inline Val attention4(Fn *f, Val x) { return repeat(f, x, attention, 4); }
 
-static Val pooled(Fn *f, Val x) {
+static inline Val pooled(Fn *f, Val x) {
     Val h = gcn_layer(f, x), all = ir_reduce(f, h, map_all(H));
     return ir_sub(f, h, ir_gather(f, ir_tanh(f, all), map_all(H)));
 }
 
-static Val edge_energy(Fn *f, Val x) {
+static inline Val edge_energy(Fn *f, Val x) {
     Val d = ir_sub(f, at_src(f, x), at_dst(f, x));
     return ir_reduce(f, ir_exp(f, ir_neg(f, dot(f, d, d))), map_all(HE));
 }
@@ -177,7 +177,7 @@ static const Program programs[] = {
 };
 
 /* f and its gradients by all inputs but `skip`ped ones. */
-static Fn *with_gradients(const Fn *f, const char *out) {
+static inline Fn *with_gradients(const Fn *f, const char *out) {
     const char *wrt[16];
     uint32_t n = 0;
     Fn *g;
@@ -190,7 +190,7 @@ static Fn *with_gradients(const Fn *f, const char *out) {
 enum { NUM_PROGRAMS = sizeof programs / sizeof *programs };
 
 /* The program of a row, before opt_prepare. */
-static Fn *program_build(const Program *p) {
+static inline Fn *program_build(const Program *p) {
     Fn *f = homogeneous();
     ir_add_result(f, "y", p->build(f, in_vec(f, "x", H, F)));
     if (f->status) fail_msg("%s: %s", p->name, err_message());
@@ -198,7 +198,7 @@ static Fn *program_build(const Program *p) {
 }
 
 /* "d1 s2 -0": the kernels' order and phases; '-' rows alone, 'a' dense. */
-static const char *shape_of(const Plan *p) {
+static inline const char *shape_of(const Plan *p) {
     Text t = {.arena = p->arena};
     for (uint32_t k = 0; k < p->kernels.len; k++) {
         const Kernel *kernel = &p->kernels.data[k];

@@ -1,4 +1,5 @@
 /* Plans: how many traversals and phases programs take, what kernels look like, what is refused. */
+#include "plan_check.h"
 #include "plan_programs.h"
 
 #include <stdio.h>
@@ -163,52 +164,10 @@ static void what_kernels_cannot_hold_is_refused(void **state) {
 
 /* ---- the table of programs ---- */
 
-/* When v is known, in half phases: 2 p before phase p, 2 p + 1 within it. */
-static int known_at(const Kernel *k, Val v) {
-    Place p = k->place[v];
-    Op op = ir_op(k->body, v);
-    bool anchor = op == OP_reduce || op == OP_rmax || op == OP_softmax;
-    if (anchor && ir_type(k->body, v)->set == SET_ALL) return INT16_MAX;
-    switch ((Level)p.level) {
-    case LEVEL_once: return -1;
-    case LEVEL_last: return INT16_MAX;
-    case LEVEL_edge: return anchor ? 2 * p.phase + 2 : 2 * p.phase + 1;
-    case LEVEL_row: return 2 * p.phase;
-    }
-    return 0;
-}
-
-/* Nothing is used before it is known; levels follow from sets; other ends are read from buffers. */
-static void check_value(const Kernel *k, Val v) {
-    const Fn *f = k->body;
-    const Node *n = ir_node(f, v);
-    Place p = k->place[v];
-    Set set = n->op == OP_reduce || n->op == OP_rmax || n->op == OP_softmax
-                  ? ir_type(f, n->args[0])->set
-                  : n->types[0].set;
-    Set edges = k->map == MAP_NONE ? SET_ALL : map_from(f, k->map);
-    if (n->op == OP_gather && !map_is_all(n->attr.map) && n->attr.map != k->map) {
-        assert_int_equal(ir_op(f, n->args[0]), OP_input);
-        return;
-    }
-    if (n->op == OP_degree) assert_int_equal(n->attr.map, k->map);
-    if (n->op == OP_input) return;
-    if (set == SET_ALL) assert_true(p.level == LEVEL_once || p.level == LEVEL_last);
-    else assert_int_equal(p.level, set == edges ? LEVEL_edge : LEVEL_row);
-    if (set != SET_ALL && set != edges) assert_int_equal(set, k->rows);
-    int use = p.level == LEVEL_last   ? INT16_MAX
-              : p.level == LEVEL_once ? -1
-                                      : 2 * p.phase + (p.level == LEVEL_edge);
-    for (uint32_t i = 0; i < n->num_args; i++) assert_true(known_at(k, n->args[i]) <= use);
-    if (p.level == LEVEL_edge || p.level == LEVEL_row) assert_true(p.phase <= k->num_phases);
-}
-
 static void check_kernels(const Fn *f) {
     Fn *g = opt_prepare(arena_new(), f);
     Plan *p = plan_run(arena_new(), g);
-    for (uint32_t k = 0; k < p->kernels.len; k++)
-        for (Val v = 1; v < ir_count(p->kernels.data[k].body); v++)
-            check_value(&p->kernels.data[k], v);
+    check_places(p);
     arena_free(p->arena);
     ir_free(g);
 }

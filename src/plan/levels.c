@@ -7,14 +7,6 @@ typedef struct {
     Set edges; /* SET_ALL where the kernel has none */
 } Levels;
 
-static uint16_t max_phase(const Levels *l, Val v) {
-    const Node *n = ir_node(l->k->body, v);
-    uint16_t phase = 0;
-    for (uint32_t k = 0; k < n->num_args; k++)
-        if (phase < l->place[n->args[k]].phase) phase = l->place[n->args[k]].phase;
-    return phase;
-}
-
 /* A row's anchor is accumulated in a phase and known at the row from the next one on. */
 static uint16_t known_from(const Levels *l, Val v) {
     Op op = ir_op(l->k->body, v);
@@ -39,13 +31,11 @@ static Place place_gathered(const Levels *l, Val v) {
 static Place place_value(const Levels *l, Val v) {
     const Fn *f = l->k->body;
     const Node *n = ir_node(f, v);
-    if (op_is_anchor((Op)n->op)) { /* where its operands are */
-        Place p = l->place[n->args[0]];
-        return (Place){p.level, max_phase(l, v)};
-    }
-    if (n->types[0].set == SET_ALL) return place_on_all(l, v);
+    bool anchor = op_is_anchor((Op)n->op); /* it is where its operands are */
+    Set set = anchor ? ir_type(f, n->args[0])->set : n->types[0].set;
+    if (set == SET_ALL) return place_on_all(l, v);
     if (n->op == OP_gather) return place_gathered(l, v);
-    Level level = n->types[0].set == l->edges ? LEVEL_edge : LEVEL_row;
+    Level level = set == l->edges ? LEVEL_edge : LEVEL_row;
     uint16_t phase = 0;
     for (uint32_t k = 0; k < n->num_args; k++) {
         uint16_t known =
