@@ -37,11 +37,32 @@ bool type_equal(const Type *a, const Type *b) {
 
 int64_t type_numel(const Type *t) {
     int64_t n = 1;
-    for (int k = 0; k < t->rank; k++) {
+    for (int k = 0; k < t->rank; k++)
         if (dim_is_set(t->dim[k])) return -1;
-        n *= t->dim[k];
-    }
+    for (int k = 0; k < t->rank; k++)
+        if (t->dim[k] == 0) return 0;
+    for (int k = 0; k < t->rank; k++)
+        if (__builtin_mul_overflow(n, t->dim[k], &n)) return INT64_MAX;
     return n;
+}
+
+static const char *extent_fault(const Fn *f, const Type *t, int k) {
+    if (k >= t->rank) return t->dim[k] ? "an extent past the rank" : NULL;
+    if (!dim_is_set(t->dim[k])) return NULL;
+    if (t->set != SET_ALL) return "a set's extent stands on `all` only";
+    if (t->dim[k] < dim_of((Set)(f->sets.len - 1))) return "no such set";
+    return t->dim[k] == dim_of(SET_ALL) ? "the extent of `all` is 1" : NULL;
+}
+
+const char *type_fault(const Fn *f, const Type *t) {
+    if (t->dtype >= NUM_DTYPES) return "no such dtype";
+    if (t->rank > MAX_RANK) return "more than 8 axes";
+    if (t->set >= f->sets.len) return "no such set";
+    for (int k = 0; k < MAX_RANK; k++) {
+        const char *why = extent_fault(f, t, k);
+        if (why) return why;
+    }
+    return NULL;
 }
 
 const char *type_text(Arena *a, const Fn *f, const Type *t) {
@@ -54,6 +75,12 @@ const char *type_text(Arena *a, const Fn *f, const Type *t) {
     }
     if (t->rank) text_put(&out, "]");
     return out.text;
+}
+
+bool map_exists(const Fn *f, Map m) {
+    if (m == MAP_NONE) return false;
+    if (map_is_all(m)) return (uint32_t)(-1 - m) < f->sets.len;
+    return (uint32_t)map_relation(m) < f->relations.len;
 }
 
 /* ---- inference ---- */
@@ -116,6 +143,8 @@ static bool is_axis_list(const Infer *q) {
 
 static Status infer_bcast(const Infer *q) {
     const Type *from = arg(q, 0), *to = &q->attr->type;
+    const char *why = type_fault(q->f, to);
+    if (why) return fault(q, ST_SHAPE, why);
     int shift = to->rank - from->rank;
     if (shift < 0) return fault(q, ST_SHAPE, "cannot broadcast to a lower rank");
     for (int k = 0; k < from->rank; k++)
@@ -125,26 +154,26 @@ static Status infer_bcast(const Infer *q) {
     return ST_OK;
 }
 
-/* Extents of sets must stand in the same order on both sides; the rest must multiply to the same. */
+/* Extents of sets must stand in the same order on both sides; the rest must multiply to the same,
+ * and to something that can be counted. */
 static bool reshape_fits(const Type *from, const Type *to) {
-    int64_t a = 1, b = 1;
+    Type a = {.rank = from->rank}, b = {.rank = to->rank};
     int j = 0;
     for (int k = 0; k < from->rank; k++) {
-        if (!dim_is_set(from->dim[k])) {
-            a *= from->dim[k];
-            continue;
-        }
-        while (j < to->rank && !dim_is_set(to->dim[j])) b *= to->dim[j++];
+        a.dim[k] = dim_is_set(from->dim[k]) ? 1 : from->dim[k];
+        if (!dim_is_set(from->dim[k])) continue;
+        while (j < to->rank && !dim_is_set(to->dim[j])) j++;
         if (j == to->rank || to->dim[j++] != from->dim[k]) return false;
     }
-    for (; j < to->rank; j++) {
+    for (; j < to->rank; j++)
         if (dim_is_set(to->dim[j])) return false;
-        b *= to->dim[j];
-    }
-    return a == b;
+    for (int k = 0; k < to->rank; k++) b.dim[k] = dim_is_set(to->dim[k]) ? 1 : to->dim[k];
+    return type_numel(&a) == type_numel(&b) && type_numel(&a) < INT64_MAX;
 }
 
 static Status infer_reshape(const Infer *q) {
+    const char *why = type_fault(q->f, &q->attr->type);
+    if (why) return fault(q, ST_SHAPE, why);
     if (!reshape_fits(arg(q, 0), &q->attr->type))
         return fault(q, ST_SHAPE, "cannot reshape to another number of elements");
     *q->out = type_of((Dtype)arg(q, 0)->dtype, arg(q, 0)->set, q->attr->type.rank, q->attr->type.dim);
@@ -197,8 +226,13 @@ static Status infer_pad(const Infer *q) {
             if (p[0] || p[1] || p[2]) return fault(q, ST_SHAPE, "a set's extent cannot be padded");
             continue;
         }
-        int64_t n = from->dim[k];
-        q->out->dim[k] = p[0] + p[1] + n + (n > 0 ? (n - 1) * p[2] : 0);
+        int64_t n = from->dim[k], inside = 0;
+        bool huge = (n > 0 && __builtin_mul_overflow(n - 1, p[2], &inside)) ||
+                    __builtin_add_overflow(inside, n, &inside) ||
+                    __builtin_add_overflow(inside, p[0], &inside) ||
+                    __builtin_add_overflow(inside, p[1], &inside);
+        if (huge) return fault(q, ST_SHAPE, "too many elements");
+        q->out->dim[k] = inside;
     }
     return ST_OK;
 }
@@ -216,7 +250,8 @@ static Status infer_concat(const Infer *q) {
         if (t.dtype != q->out->dtype) return fault(q, ST_TYPE, "dtypes differ");
         if (!type_same_shape(&t, q->out) || dim_is_set(grown) || dim_is_set(t.dim[axis]))
             return fault(q, ST_SHAPE, "shapes differ outside the axis");
-        q->out->dim[axis] += grown;
+        if (__builtin_add_overflow(grown, q->out->dim[axis], &q->out->dim[axis]))
+            return fault(q, ST_SHAPE, "too many elements");
     }
     return ST_OK;
 }
@@ -252,12 +287,6 @@ static Status infer_matmul(const Infer *q) {
 static Status infer_cast(const Infer *q) {
     *q->out = type_with_dtype(*arg(q, 0), (Dtype)q->attr->type.dtype);
     return ST_OK;
-}
-
-static bool map_exists(const Fn *f, Map m) {
-    if (m == MAP_NONE) return false;
-    if (map_is_all(m)) return (uint32_t)(-1 - m) < f->sets.len;
-    return (uint32_t)map_relation(m) < f->relations.len;
 }
 
 /* x must live where the map starts. */
@@ -349,13 +378,7 @@ static Status infer_result(const Infer *q) {
 }
 
 static Status infer_leaf(const Infer *q) {
-    const Type *t = &q->attr->type;
-    if (t->set >= q->f->sets.len || t->rank > MAX_RANK || t->dtype >= NUM_DTYPES)
-        return err_set(ST_TYPE, "%s: no such type", op_info[q->op].name);
-    for (int k = 0; k < t->rank; k++)
-        if (dim_is_set(t->dim[k]) && (t->set != SET_ALL || dim_set(t->dim[k]) >= q->f->sets.len))
-            return err_set(ST_SHAPE, "%s: a set's extent stands on `all` only", op_info[q->op].name);
-    *q->out = *t;
+    *q->out = q->attr->type;
     return ST_OK;
 }
 
@@ -400,5 +423,10 @@ Status type_infer(const Fn *f, Op op, const Val *args, uint32_t num_args, const 
     TIGA_ASSERT(op > OP_none && op < NUM_OPS);
     *num_results = (uint32_t)op_info[op].results;
     Status st = check_operands(&q);
-    return st ? st : infer_rule[op](&q);
+    if (!st) st = infer_rule[op](&q);
+    for (uint32_t k = 0; !st && k < *num_results; k++) {
+        const char *why = type_fault(f, &types[k]);
+        if (why) st = fault(&q, ST_SHAPE, why);
+    }
+    return st;
 }

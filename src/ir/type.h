@@ -10,9 +10,13 @@ Type type_with_set(Type t, Set s);
 Type type_with_dtype(Type t, Dtype d);
 bool type_equal(const Type *a, const Type *b);
 bool type_same_shape(const Type *a, const Type *b); /* feature shapes; not the set, not the dtype */
-int64_t type_numel(const Type *t);                  /* of one element; -1 where a set's extent enters */
+int64_t type_numel(const Type *t); /* of one element; -1 where a set's extent enters, INT64_MAX at most */
+/* What is wrong with a type of f, NULL where nothing is. */
+const char *type_fault(const Fn *f, const Type *t);
 /* "f32 @ r.edges [4, 16]" into the arena. */
 const char *type_text(Arena *a, const Fn *f, const Type *t);
+
+bool map_exists(const Fn *f, Map m);
 
 /* The types of what op gives, at most MAX_RESULTS, counted in num_results. A fault is returned and
  * its message names the operation and both operands' types. */
