@@ -1,0 +1,35 @@
+// Gradients of the weighted sum: one reduce by source, one row sum an edge.
+// run: tiga-opt --verify --grad=out:src.x,edge.w --pass=clean,fma %s
+module {
+  "gf.set"() <{sym_name = "V"}> : () -> ()
+  "gf.relation"() <{dst = @V, src = @V, sym_name = "r"}> : () -> ()
+  func.func @weighted_sum(%x: tensor<?x4xf32, #gf.on<@V>> {gf.name = "src.x"}, %w: tensor<?xf32, #gf.on<@r.edges>> {gf.name = "edge.w"}) -> (tensor<?x4xf32, #gf.on<@V>> {gf.name = "out"}) {
+    %0 = "gf_mp.gather"(%x) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+    %1 = "gf_tensor.reshape"(%w) : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
+    %2 = "gf_tensor.broadcast"(%1) : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+    %3 = "gf_tensor.mul"(%0, %2) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+    %4 = "gf_mp.reduce"(%3) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
+    return %4 : tensor<?x4xf32, #gf.on<@V>>
+  }
+}
+// out:
+// module {
+//   "gf.set"() <{sym_name = "V"}> : () -> ()
+//   "gf.relation"() <{dst = @V, src = @V, sym_name = "r"}> : () -> ()
+//   func.func @weighted_sum(%arg0: tensor<?x4xf32, #gf.on<@V>> {gf.name = "src.x"}, %arg1: tensor<?xf32, #gf.on<@r.edges>> {gf.name = "edge.w"}, %arg2: tensor<?x4xf32, #gf.on<@V>> {gf.name = "cot.out"}) -> (tensor<?x4xf32, #gf.on<@V>> {gf.name = "out"}, tensor<?x4xf32, #gf.on<@V>> {gf.name = "grad.src.x"}, tensor<?xf32, #gf.on<@r.edges>> {gf.name = "grad.edge.w"}) {
+//     %0 = "gf_tensor.input"(%arg0) : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@V>>
+//     %1 = "gf_tensor.input"(%arg1) : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?xf32, #gf.on<@r.edges>>
+//     %2 = "gf_tensor.input"(%arg2) : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@V>>
+//     %3 = "gf_mp.gather"(%0) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %4 = "gf_tensor.reshape"(%1) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
+//     %5 = "gf_tensor.broadcast"(%4) <{shape = array<i64: 4>}> : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %6 = "gf_tensor.mul"(%3, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %7 = "gf_mp.reduce"(%6) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
+//     %8 = "gf_mp.gather"(%2) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %9 = "gf_tensor.mul"(%8, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %10 = "gf_mp.reduce"(%9) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
+//     %11 = "gf_tensor.mul"(%3, %8) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %12 = "gf_tensor.reduce_sum"(%11) <{axes = array<i64: 0>, keep_dims = false}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?xf32, #gf.on<@r.edges>>
+//     return %7, %10, %12 : tensor<?x4xf32, #gf.on<@V>>, tensor<?x4xf32, #gf.on<@V>>, tensor<?xf32, #gf.on<@r.edges>>
+//   }
+// }
