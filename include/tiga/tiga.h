@@ -65,8 +65,9 @@ typedef enum {
     TG_EBUG   /* an error of Tiga's own; the message names a dump worth reporting */
 } tg_status;
 
-/* Of this thread: the status and message of the first failure since tg_errclear, or since the last
- * call that succeeded. The text is valid until the thread's next failure. */
+/* Of this thread: status and message of its latest failure. A NULL handle that passes through a call
+ * is no new failure: the message of what failed to make it stays. Calls that succeed leave the record as
+ * it is, tg_errclear empties it. The text is valid until the thread's next failure. */
 TG_API tg_status tg_errcode(void);
 TG_API const char *tg_errmsg(void);
 TG_API void tg_errclear(void);

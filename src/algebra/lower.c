@@ -196,11 +196,13 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
 
 /* ---- the functions at given dtypes ---- */
 
-static Fn *typed_region(const Fn *region, const Val *args, Builder *b, uint32_t num_left, const Type *state) {
+/* Numbers become `number`; with state given every result becomes its component's dtype. */
+static Fn *typed_region(const Fn *region, const Val *args, Builder *b, uint32_t num_left, Dtype number,
+                        const Type *state) {
     Val out[REDUCER_MAX_STATE];
     if (!region_inline(b, region, args, num_left, out)) return b->f;
     for (uint32_t k = 0; k < region->results.len; k++) {
-        Val v = build_strong(b, out[k]);
+        Val v = build_is_weak(b, out[k]) ? build_cast(b, out[k], number) : out[k];
         if (state) v = build_cast(b, v, (Dtype)state[k].dtype);
         ir_add_result(b->f, region->results.data[k].name, v);
     }
@@ -224,16 +226,17 @@ Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes,
     static const char *const names[] = {"identity", "lift", "combine", "finalize"};
     for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);
     for (uint32_t k = 0; k < num_dtypes; k++) message[k] = type_scalar(dtypes[k], SET_ALL);
+    Dtype number = dtype_is_float(dtypes[0]) ? dtypes[0] : DT_f32;
     inputs(b[1], 'm', message, num_dtypes, args);
-    out->lift = typed_region(r->lift, args, b[1], 0, NULL);
+    out->lift = typed_region(r->lift, args, b[1], 0, number, NULL);
     for (uint32_t k = 0; k < r->num_state && k < out->lift->results.len; k++)
         state[k] = *ir_type(out->lift, out->lift->results.data[k].val);
-    out->identity = typed_region(r->identity, args, b[0], 0, state);
+    out->identity = typed_region(r->identity, args, b[0], 0, number, state);
     inputs(b[2], 'l', state, r->num_state, args);
     inputs(b[2], 'r', state, r->num_state, args + r->num_state);
-    out->combine = typed_region(r->combine, args, b[2], r->num_state, state);
+    out->combine = typed_region(r->combine, args, b[2], r->num_state, number, state);
     inputs(b[3], 's', state, r->num_state, args);
-    out->finalize = typed_region(r->finalize, args, b[3], 0, NULL);
+    out->finalize = typed_region(r->finalize, args, b[3], 0, number, NULL);
     Status st = ST_OK;
     for (int k = 0; k < 4 && !st; k++) st = b[k]->f->status;
     for (int k = 0; k < 4 && st; k++) ir_free(b[k]->f);

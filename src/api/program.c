@@ -287,14 +287,14 @@ static Status plan_now(void *ctx) {
     if (st) return arena_free(prepared_arena), arena_free(plan_arena), st;
     Plan *plan = plan_run(plan_arena, prepared);
     p->exec = exec_new(plan, debug_get("FAST_MATH") != NULL);
-    arena_keep(p->prepared_arena = prepared_arena);
-    arena_keep(p->plan_arena = plan_arena);
+    p->prepared_arena = prepared_arena;
+    p->plan_arena = plan_arena;
     p->prepared = prepared;
     p->plan = plan;
     return ST_OK;
 }
 
-/* Behind a guard of its own: a failure must not keep the lock. */
+/* Behind a guard of its own: a failure must not keep the lock, and what ended well stays. */
 Status program_plan(tg_program *p) {
     pthread_mutex_lock(&p->lock);
     Status st = p->plan ? ST_OK : guard_run(plan_now, p);

@@ -33,28 +33,25 @@ typedef struct {
     const tg_arg *args;
     size_t num_args;
     Status (*run)(const Bound *b); /* NULL: bind only */
+    tg_program *typed; /* a reference; here, so that it outlives an unwinding */
     Arena *arena;
     Bound bound;
 } Running;
 
-static Status bind_and_run(Running *q, tg_program *typed, bool fresh) {
-    Status st = program_plan(typed);
-    if (!st) st = array_bind(q->arena, typed, q->g, q->args, q->num_args, &q->bound);
+static Status bind_and_run(Running *q) {
+    bool fresh;
+    Status st = program_typed(q->p, q->args, q->num_args, &q->typed, &fresh);
+    if (!st) st = program_plan(q->typed);
+    if (!st) st = array_bind(q->arena, q->typed, q->g, q->args, q->num_args, &q->bound);
     if (st) return st;
-    program_ran(q->p, typed, fresh);
+    program_ran(q->p, q->typed, fresh);
     return q->run ? q->run(&q->bound) : ST_OK;
 }
 
 static Status run_body(void *ctx) {
     Running *q = ctx;
-    tg_program *typed;
-    bool fresh;
     q->arena = arena_new();
-    Status st = program_typed(q->p, q->args, q->num_args, &typed, &fresh);
-    if (!st) {
-        st = bind_and_run(q, typed, fresh);
-        if (st || q->run) tg_program_free(typed);
-    }
+    Status st = bind_and_run(q);
     if (st || q->run) arena_free(q->arena);
     return st;
 }
@@ -64,7 +61,9 @@ static tg_status run(const tg_program *p, const tg_graph *g, const tg_arg *args,
     if (!p || !g) return door_null(!p ? "program" : "graph");
     if (!args && num_args) return door_null("args");
     *q = (Running){.p = p, .g = g, .args = args, .num_args = num_args, .run = how};
-    return door_run(run_body, q);
+    tg_status st = door_run(run_body, q);
+    if (st || q->run) tg_program_free(q->typed);
+    return st;
 }
 
 tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args, size_t num_args) {

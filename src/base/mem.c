@@ -89,12 +89,8 @@ void arena_list_free(ArenaList *list) {
     while (list->first) arena_free(list->first);
 }
 
-void arena_list_release(ArenaList *list, ArenaList *outer) {
-    while (list->first) {
-        Arena *a = list->first;
-        list_remove(a);
-        if (outer) list_add(outer, a);
-    }
+void arena_list_release(ArenaList *list) {
+    while (list->first) list_remove(list->first);
 }
 
 static Block *block_new(Arena *a, size_t need) {

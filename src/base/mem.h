@@ -2,7 +2,8 @@
  *
  * An arena in a signature is the lifetime of what the function gives back. Arena allocation never
  * returns NULL: it unwinds to the guard (status.h). An arena made inside a guard belongs to that
- * guard until the guard ends well, so a failure leaks nothing. */
+ * guard until the guard ends well, so a failure leaks nothing; from then on to whoever holds it, also
+ * where a guard further out fails later. */
 #ifndef TIGA_BASE_MEM_H
 #define TIGA_BASE_MEM_H
 

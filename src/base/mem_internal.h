@@ -10,7 +10,7 @@ typedef struct {
 
 ArenaList *guard_arenas(void); /* NULL outside every guard */
 void arena_list_free(ArenaList *list);
-/* Hands the arenas to the outer guard's list, or to nobody where outer is NULL. */
-void arena_list_release(ArenaList *list, ArenaList *outer);
+/* The guard ended well: the arenas belong to whoever holds them. */
+void arena_list_release(ArenaList *list);
 
 #endif

@@ -52,7 +52,7 @@ Status guard_run(Status (*body)(void *ctx), void *ctx) {
     if (setjmp(guard.jump) == 0) {
         status = body(ctx);
         innermost = guard.outer;
-        arena_list_release(&guard.arenas, guard_arenas());
+        arena_list_release(&guard.arenas);
     } else {
         status = record.status;
         innermost = guard.outer;

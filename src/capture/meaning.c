@@ -91,9 +91,6 @@ static Val name_value(Meaning *m, const Expr *e, bool on_edges) {
         Local *l = &m->locals.data[k];
         if (strcmp(l->name, e->text)) continue;
         l->used = true;
-        Set set = ir_type(m->b->f, l->val)->set;
-        if (on_edges && set != SET_ALL && set != m->b->edges)
-            return fault(m, e, ST_SHAPE, "a node value meets edges through src(..) or dst(..)");
         return l->val;
     }
     return input(m, e, on_edges);

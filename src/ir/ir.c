@@ -226,8 +226,8 @@ void ir_add_result(Fn *f, const char *name, Val v) {
 /* Marks in reverse, emits forward: a loop each, since operands come before users. */
 Val ir_copy(Fn *f, const Fn *from, Val v, Val *memo) {
     if (memo[v]) return memo[v];
-    uint8_t *need = mem_need(v + 1u);
-    memset(need, 0, v + 1u);
+    Arena *scratch = arena_new();
+    uint8_t *need = ARENA_ARRAY(scratch, uint8_t, v + 1u);
     need[v] = 1;
     for (Val u = v; u > 0; u--)
         for (uint32_t k = 0; need[u] && !memo[u] && k < ir_node(from, u)->num_args; k++)
@@ -241,7 +241,7 @@ Val ir_copy(Fn *f, const Fn *from, Val v, Val *memo) {
         memo[u] = n->op == OP_input ? ir_input(f, n->attr.name, n->attr.type)
                                     : ir_emit(f, (Op)n->op, args, n->num_args, &n->attr);
     }
-    mem_free(need);
+    arena_free(scratch);
     return memo[v];
 }
 

@@ -1,0 +1,358 @@
+/* tiga.h as its users call it: the program of its head, straight-line errors, bad bindings, sharing
+ * between threads, failing allocations. */
+#include "base/mem.h"
+#include "tiga/tiga.h"
+#include "tiga/tiga_ops.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+
+static const int64_t row_ptr[] = {0, 2, 3, 5}, col_idx[] = {0, 2, 1, 0, 1};
+static const float x[] = {1, 2, 3}, w[] = {.5f, .5f, .5f, .5f, .5f}, bias[] = {.1f, .2f, .3f}, ones[] = {1, 1, 1};
+
+typedef struct {
+    float out[3], dx[3], dw[5];
+} Results;
+
+enum { NUM_ARGS = 7 };
+
+static void bind_all(tg_arg *args, Results *r) {
+    const tg_arg all[NUM_ARGS] = {{"src.x", tg_f32(x, 3)},          {"edge.weight", tg_f32(w, 5)},
+                                  {"dst.bias", tg_f32(bias, 3)},    {"out", tg_f32(r->out, 3)},
+                                  {"cot.out", tg_f32(ones, 3)},     {"grad.src.x", tg_f32(r->dx, 3)},
+                                  {"grad.edge.weight", tg_f32(r->dw, 5)}};
+    memcpy(args, all, sizeof all);
+}
+
+static const char weighted_sum[] = "out = sum(edge.weight * src.x) + dst.bias";
+
+static tg_program *gradient_of(const char *formula) {
+    tg_program *p = tg_program_new(formula);
+    tg_program *dp = tg_program_grad(p, "out", "src.x edge.weight");
+    tg_program_free(p);
+    return dp;
+}
+
+static void assert_results(const Results *r) {
+    const float out[] = {2.1f, 1.2f, 1.8f}, dx[] = {1, 1, .5f}, dw[] = {1, 3, 2, 1, 2};
+    for (int k = 0; k < 3; k++) assert_float_equal(r->out[k], out[k], 1e-6);
+    for (int k = 0; k < 3; k++) assert_float_equal(r->dx[k], dx[k], 1e-6);
+    for (int k = 0; k < 5; k++) assert_float_equal(r->dw[k], dw[k], 1e-6);
+}
+
+static void test_value_and_gradient(void **state) {
+    (void)state;
+    Results r;
+    tg_arg args[NUM_ARGS];
+    bind_all(args, &r);
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum);
+    assert_int_equal(tg_run(dp, g, args, NUM_ARGS), TG_OK);
+    assert_results(&r);
+    memset(&r, 0, sizeof r);
+    assert_int_equal(tg_reference(dp, g, args, NUM_ARGS), TG_OK);
+    assert_results(&r);
+    tg_program_free(dp);
+    tg_graph_free(g);
+}
+
+static void test_bound_call(void **state) {
+    (void)state;
+    Results r, other = {0};
+    tg_arg args[NUM_ARGS];
+    bind_all(args, &r);
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum);
+    tg_call *call = tg_bind(dp, g, args, NUM_ARGS);
+    assert_non_null(call);
+    for (int k = 0; k < 3; k++) assert_int_equal(tg_call_run(call), TG_OK);
+    assert_results(&r);
+    assert_int_equal(tg_call_set(call, 3, other.out), TG_OK);
+    assert_int_equal(tg_call_run(call), TG_OK);
+    assert_float_equal(other.out[0], 2.1f, 1e-6);
+    assert_int_equal(tg_call_set(call, 7, other.out), TG_ERANGE);
+    tg_call_free(call);
+    tg_program_free(dp);
+    tg_graph_free(g);
+}
+
+static void test_unbound_outputs_are_not_computed(void **state) {
+    (void)state;
+    Results r = {.out = {-1, -1, -1}};
+    tg_arg args[NUM_ARGS];
+    bind_all(args, &r);
+    args[3].array.data = NULL; /* out */
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum);
+    assert_int_equal(tg_run(dp, g, args, NUM_ARGS), TG_OK);
+    assert_float_equal(r.dx[0], 1, 0);
+    assert_float_equal(r.out[0], -1, 0);
+    tg_program_free(dp);
+    tg_graph_free(g);
+}
+
+/* A gradient of a gradient: d/dx of sum((sum x)^2) twice, on 0->0, 1->0, 2->1. */
+static void test_second_gradient(void **state) {
+    (void)state;
+    const int64_t src[] = {0, 1, 2}, dst[] = {0, 0, 1};
+    const double px[] = {1, 2, 3}, one[] = {1}, direction[] = {1, 0, 1};
+    double dx[3], ddx[3];
+    tg_graph *g = tg_graph_coo(2, 3, 3, src, dst);
+    tg_program *p = tg_program_new("s = sum(src.x); out = sum(s * s)");
+    tg_program *dp = tg_program_grad(p, "out", "src.x");
+    tg_program *ddp = tg_program_grad(dp, "grad.src.x", "src.x");
+    tg_arg args[] = {{"src.x", tg_f64(px, 3)},
+                     {"cot.out", tg_f64(one)},
+                     {"cot.grad.src.x", tg_f64(direction, 3)},
+                     {"grad.src.x", tg_f64(dx, 3)},
+                     {"grad2.src.x", tg_f64(ddx, 3)}};
+    args[1].array = tg_dense(one, TG_FLOAT64, 0, NULL);
+    assert_int_equal(tg_run(ddp, g, args, 5), TG_OK);
+    const double want[] = {6, 6, 6}, want2[] = {2, 2, 2};
+    for (int k = 0; k < 3; k++) assert_float_equal(dx[k], want[k], 1e-12);
+    for (int k = 0; k < 3; k++) assert_float_equal(ddx[k], want2[k], 1e-12);
+    tg_program_free(ddp);
+    tg_program_free(dp);
+    tg_program_free(p);
+    tg_graph_free(g);
+}
+
+/* Straight-line code checks once: NULL passes through and the first message stays. */
+static void test_null_passes_through(void **state) {
+    (void)state;
+    tg_program *p = tg_program_new("out = sum(src.x");
+    tg_program *dp = tg_program_grad(p, "out", "src.x");
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    assert_null(dp);
+    assert_int_equal(tg_run(dp, g, NULL, 0), TG_ESYNTAX);
+    assert_non_null(strstr(tg_errmsg(), "1:16: expected ',' or ')'"));
+    tg_program_free(p);
+    tg_graph_free(g);
+    tg_errclear();
+    assert_int_equal(tg_run(NULL, NULL, NULL, 0), TG_EINVAL);
+    assert_string_equal(tg_errmsg(), "program is NULL");
+}
+
+static const struct {
+    int arg; /* which is changed */
+    tg_arg with;
+    tg_status status;
+    const char *message;
+} bad[] = {
+    {1, {"edge.weight", {.data = (void *)(uintptr_t)w, .dtype = TG_FLOAT32, .rank = 1, .shape = {4}, .stride = {4}}},
+     TG_ESHAPE, "edge field 'weight': 4 rows, but the relation has 5 edges"},
+    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 1, .shape = {2}, .stride = {4}}},
+     TG_ESHAPE, "src field 'x': 2 rows, but the relation has 3 sources"},
+    {0, {"src.y", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}},
+     TG_ENAME, "'src.x' is not defined above and not bound"},
+    {4, {"cot.out", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT64, .rank = 1, .shape = {3}, .stride = {8}}},
+     TG_ETYPE, "dtype float64, expected float32"},
+    {5, {"grad.dst.x", {.data = NULL, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}}, TG_ENAME,
+     "argument 'grad.dst.x': the program has no such name"},
+    {4, {"cot.out", {.data = NULL, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}}, TG_EINVAL,
+     "data is NULL"},
+    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = (tg_dtype)77, .rank = 1, .shape = {3}, .stride = {4}}},
+     TG_ETYPE, "no such dtype (77)"},
+    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 10}}, TG_ESHAPE, "rank 10"},
+    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = TG_INT32, .rank = 1, .shape = {3}, .stride = {4}}},
+     TG_ETYPE, "int32"},
+};
+
+static void test_bad_bindings(void **state) {
+    (void)state;
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum);
+    for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+        Results r;
+        tg_arg args[NUM_ARGS];
+        bind_all(args, &r);
+        args[bad[k].arg] = bad[k].with;
+        tg_status st = tg_run(dp, g, args, NUM_ARGS);
+        if (st != bad[k].status || !strstr(tg_errmsg(), bad[k].message))
+            fail_msg("case %zu: status %d, '%s'; expected %d, '%s'", k, st, tg_errmsg(), bad[k].status, bad[k].message);
+    }
+    tg_program_free(dp);
+    tg_graph_free(g);
+}
+
+static void test_graph_refusals(void **state) {
+    (void)state;
+    const int64_t high[] = {0, 2, 5, 0, 1}, end[] = {0, 2, 3, -5}, from[] = {0, -1}, to[] = {1, 0};
+    const int32_t pairs[] = {0, 1, 1, 2, 2, 0};
+    assert_null(tg_graph_csr(3, 3, row_ptr, high));
+    assert_int_equal(tg_errcode(), TG_ERANGE);
+    assert_non_null(strstr(tg_errmsg(), "col_idx"));
+    assert_null(tg_graph_csr(3, 3, end, col_idx));
+    assert_null(tg_graph_coo(2, 2, 2, from, to));
+    assert_non_null(strstr(tg_errmsg(), "-1"));
+    const int64_t shape[] = {3, 2};
+    assert_null(tg_graph_from_edge_index(tg_dense(pairs, TG_INT32, 2, shape), -1, -1, false));
+    assert_non_null(strstr(tg_errmsg(), "transposed?"));
+}
+
+static void test_edges_keep_their_order(void **state) {
+    (void)state;
+    const int64_t src[] = {2, 0, 1, 0}, dst[] = {1, 0, 1, 2};
+    int64_t s[4], d[4];
+    tg_graph *g = tg_graph_coo(3, 3, 4, src, dst), *t = tg_graph_transpose(g);
+    assert_int_equal(tg_graph_edges(g, s, d), TG_OK);
+    assert_memory_equal(s, src, sizeof s);
+    assert_memory_equal(d, dst, sizeof d);
+    assert_int_equal(tg_graph_edges(t, s, d), TG_OK);
+    assert_memory_equal(s, dst, sizeof s);
+    tg_graph_free(t);
+    tg_graph_free(g);
+}
+
+/* ---- the builder ---- */
+
+static void test_builder(void **state) {
+    (void)state;
+    float out[3];
+    tg_builder *b = tg_builder_new(false);
+    tg_val m = tg_mul(b, tg_in(b, "edge.weight", TG_FLOAT32, 0, NULL), tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)));
+    tg_reducer *sum = tg_reducer_builtin("sum", false, 0);
+    tg_out(b, "out", tg_reduce(b, sum, &m, 1));
+    tg_program *p = tg_builder_program(b);
+    assert_non_null(p);
+    tg_builder_free(b);
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_arg args[] = {{"src.x", tg_f32(x, 3)}, {"edge.weight", tg_f32(w, 5)}, {"out", tg_f32(out, 3)}};
+    assert_int_equal(tg_run(p, g, args, 3), TG_OK);
+    const float want[] = {2, 1, 1.5f};
+    for (int k = 0; k < 3; k++) assert_float_equal(out[k], want[k], 1e-6);
+    tg_end end;
+    assert_int_equal(tg_program_result(p, 0, &end), TG_OK);
+    assert_string_equal(end.name, "out");
+    assert_int_equal(end.role, TG_ON_DST);
+    assert_int_equal(tg_program_result(p, 1, &end), TG_ERANGE);
+    assert_string_equal(tg_reducer_proof(sum), "componentwise-additive");
+    tg_reducer_free(sum);
+    tg_program_free(p);
+    tg_graph_free(g);
+}
+
+static void test_builder_errors_are_sticky(void **state) {
+    (void)state;
+    const int64_t three[] = {3}, four[] = {4};
+    tg_builder *b = tg_builder_new(false);
+    tg_val bad_sum = tg_add(b, tg_in(b, "edge.a", TG_FLOAT32, 1, three), tg_in(b, "edge.b", TG_FLOAT32, 1, four));
+    assert_int_equal(bad_sum, 0);
+    assert_int_equal(tg_exp(b, bad_sum), 0);
+    assert_null(tg_builder_program(b));
+    assert_int_equal(tg_errcode(), TG_ESHAPE);
+    assert_non_null(strstr(tg_errmsg(), "(3,)"));
+    assert_non_null(strstr(tg_errmsg(), "(4,)"));
+    tg_builder_free(b);
+}
+
+static void test_every_builtin_is_proven_and_prints(void **state) {
+    (void)state;
+    static const char *const names[] = {"sum", "mean", "max", "min", "online_softmax"};
+    static const char *const forms[] = {"componentwise-additive", "componentwise-additive", "selection-max",
+                                        "selection-min", "stable-weighted"};
+    const tg_dtype dtypes[] = {TG_FLOAT64, TG_FLOAT64};
+    for (int k = 0; k < 5; k++) {
+        tg_reducer *r = tg_reducer_builtin(names[k], false, 0);
+        assert_string_equal(tg_reducer_proof(r), forms[k]);
+        char *text = tg_reducer_ir(r, "it", dtypes, tg_reducer_num_messages(r));
+        if (!text) fail_msg("%s: %s", names[k], tg_errmsg());
+        assert_non_null(strstr(text, "gf.reducer"));
+        tg_free(text);
+        tg_reducer_free(r);
+    }
+}
+
+/* ---- many threads, one program, one graph ---- */
+
+typedef struct {
+    const tg_program *p;
+    const tg_graph *g;
+    Results r;
+    tg_status st;
+} Shared;
+
+static void *run_shared(void *ctx) {
+    Shared *s = ctx;
+    tg_arg args[NUM_ARGS];
+    bind_all(args, &s->r);
+    for (int k = 0; k < 20 && !s->st; k++) s->st = tg_run(s->p, s->g, args, NUM_ARGS);
+    return NULL;
+}
+
+static void test_threads_share(void **state) {
+    (void)state;
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum);
+    pthread_t threads[8];
+    static Shared shared[8];
+    for (int k = 0; k < 8; k++) {
+        shared[k] = (Shared){.p = dp, .g = g};
+        assert_int_equal(pthread_create(&threads[k], NULL, run_shared, &shared[k]), 0);
+    }
+    for (int k = 0; k < 8; k++) {
+        pthread_join(threads[k], NULL);
+        assert_int_equal(shared[k].st, TG_OK);
+        assert_results(&shared[k].r);
+    }
+    tg_program_free(dp);
+    tg_graph_free(g);
+}
+
+/* ---- the n-th allocation fails, for every n ---- */
+
+static tg_status everything(Results *r) {
+    tg_arg args[NUM_ARGS];
+    bind_all(args, r);
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum);
+    tg_status st = tg_run(dp, g, args, NUM_ARGS);
+    tg_program_free(dp);
+    tg_graph_free(g);
+    return st;
+}
+
+static void test_failing_allocations(void **state) {
+    (void)state;
+    Results r;
+    assert_int_equal(everything(&r), TG_OK); /* what is kept for good is there from here on */
+    tg_trim();
+    int64_t before = mem_live();
+    int64_t n = 1;
+    for (tg_status st = TG_ENOMEM; st; n++) {
+        tg_errclear();
+        mem_fail_at(n);
+        st = everything(&r);
+        mem_fail_at(0);
+        assert_true(st == TG_OK || st == TG_ENOMEM);
+        tg_trim();
+        if (mem_live() != before) fail_msg("allocation %lld failing leaks %lld blocks", (long long)n, (long long)(mem_live() - before));
+        assert_true(n < 100000);
+    }
+    assert_true(n > 20);
+    assert_results(&r);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_value_and_gradient),
+        cmocka_unit_test(test_bound_call),
+        cmocka_unit_test(test_unbound_outputs_are_not_computed),
+        cmocka_unit_test(test_second_gradient),
+        cmocka_unit_test(test_null_passes_through),
+        cmocka_unit_test(test_bad_bindings),
+        cmocka_unit_test(test_graph_refusals),
+        cmocka_unit_test(test_edges_keep_their_order),
+        cmocka_unit_test(test_builder),
+        cmocka_unit_test(test_builder_errors_are_sticky),
+        cmocka_unit_test(test_every_builtin_is_proven_and_prints),
+        cmocka_unit_test(test_threads_share),
+        cmocka_unit_test(test_failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
