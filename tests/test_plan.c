@@ -133,6 +133,26 @@ static void results_are_read_back(void **state) {
     plan_free(p);
 }
 
+static void schedules_follow_from_shapes(void **state) {
+    (void)state;
+    for (int width = 3; width <= 4; width++) {
+        Fn *f = homogeneous();
+        ir_add_result(f, "y", sum_dst(f, at_src(f, in_vec(f, "x", H, width))));
+        Plan *p = plan_of(f);
+        const char *expected = width == 3 ? "narrow" : "feature-lanes";
+        assert_string_equal(plan_schedule(&p->kernels.data[0]), expected);
+        Fn *kernel = plan_stage(p->arena, p, "kernel"), *task = plan_stage(p->arena, p, "task");
+        const Node *n = ir_node(kernel, ir_find_result(kernel, "y"));
+        assert_int_equal(n->op, OP_traverse);
+        assert_string_equal(n->attr.name, expected);
+        assert_int_equal(n->attr.map, map_dst(0));
+        n = ir_node(task, ir_find_result(task, "y"));
+        assert_int_equal(n->op, OP_launch);
+        assert_string_equal(n->attr.name, "k0");
+        plan_free(p);
+    }
+}
+
 static void refused(Fn *f, const char *words) {
     assert_int_equal(f->status, ST_OK);
     Fn *g = opt_prepare(arena_new(), f);
@@ -160,6 +180,9 @@ static void what_kernels_cannot_hold_is_refused(void **state) {
     int edges_of_edges = ir_relation(f, "t", HE, H);
     ir_add_result(f, "y", ir_degree(f, map_dst(edges_of_edges)));
     refused(f, "relation 't'");
+    f = homogeneous();
+    ir_add_result(f, "y", in_vec(f, "degree.r.src", H, 0));
+    refused(f, "input 'degree.r.src'");
 }
 
 /* ---- the table of programs ---- */
@@ -208,6 +231,7 @@ int main(void) {
         cmocka_unit_test(buffers_are_counted),
         cmocka_unit_test(products_are_not_repeated),
         cmocka_unit_test(results_are_read_back),
+        cmocka_unit_test(schedules_follow_from_shapes),
         cmocka_unit_test(what_kernels_cannot_hold_is_refused),
         cmocka_unit_test(programs_take_few_traversals),
     };

@@ -36,19 +36,13 @@ static void name_buffer(Copy *c, Val v) {
     }
 }
 
-static const char *degree_name(const Fn *f, Arena *a, Map m) {
-    if (map_is_all(m)) return arena_printf(a, "size.%s", f->sets.data[map_from(f, m)].name);
-    return arena_printf(a, "degree.%s.%s", f->relations.data[map_relation(m)].name,
-                        map_is_dst(m) ? "dst" : "src");
-}
-
 /* What v is called in memory. */
 static const char *memory_name(const Copy *c, Val v) {
     const Node *n = ir_node(c->p->f, v);
     switch ((int)n->op) {
     case OP_input: return n->attr.name;
     case OP_enter: return ir_node(c->p->f, n->args[0])->attr.name;
-    case OP_degree: return degree_name(c->p->f, c->plan->arena, n->attr.map);
+    case OP_degree: return fact_name(c->plan->arena, c->p->f, n->attr.map);
     }
     TIGA_ASSERT(c->buffer[v]);
     return c->buffer[v];

@@ -43,15 +43,23 @@ static bool is_stored(const Fn *f, Val v) {
     return !has_extent(t);
 }
 
-Status plan_check(const Fn *f) {
-    Status st = ST_OK;
+static Status check_ends(Arena *scratch, const Fn *f) {
     for (uint32_t r = 0; r < f->relations.len; r++) {
         const Relation *rel = &f->relations.data[r];
         if (set_is_edges(f, rel->src) || set_is_edges(f, rel->dst))
             return err_set(ST_UNSUPPORTED,
                            "relation '%s': a relation between edges is not supported", rel->name);
     }
+    for (uint32_t k = 0; k < f->inputs.len; k++)
+        if (fact_map(scratch, f, f->inputs.data[k].name) != MAP_NONE)
+            return err_set(ST_UNSUPPORTED, "input '%s': the name is taken by a fact of the graph",
+                           f->inputs.data[k].name);
+    return ST_OK;
+}
+
+Status plan_check(const Fn *f) {
     Arena *scratch = arena_new();
+    Status st = check_ends(scratch, f);
     const uint8_t *live = ir_live(scratch, f);
     for (Val v = 1; v < ir_count(f) && !st; v++)
         if (live[v] && (!is_held(f, v) || ir_op(f, v) == OP_traverse || ir_op(f, v) == OP_launch))

@@ -133,6 +133,10 @@ Drafts *drafts_run(Planner *p);
 /* A gather whose operand is read from memory, at the edge's other end. */
 bool draft_fetches(const Planner *p, const Draft *d, Val v);
 
+/* facts.c: "degree.r.src", "size.V", and back (MAP_NONE: not such a name). */
+const char *fact_name(Arena *a, const Fn *f, Map m);
+Map fact_map(Arena *scratch, const Fn *f, const char *name);
+
 /* body.c: the drafts' functions and places. */
 void bodies_run(Plan *plan, const Planner *p, const Drafts *d);
 /* levels.c: places of a body's values; sets place, num_phases, has_slots. */

@@ -10,28 +10,6 @@ typedef struct {
     VEC(Binding) stored; /* what kernels gave so far */
 } Stage;
 
-static Map degree_map(const Fn *f, const char *name) {
-    for (uint32_t r = 0; r < f->relations.len; r++) {
-        size_t len = strlen(f->relations.data[r].name);
-        if (strncmp(name, f->relations.data[r].name, len) || name[len] != '.') continue;
-        if (!strcmp(name + len, ".src")) return map_src((int)r);
-        if (!strcmp(name + len, ".dst")) return map_dst((int)r);
-    }
-    return MAP_NONE;
-}
-
-static Map size_map(const Fn *f, const char *name) {
-    for (uint32_t s = 0; s < f->sets.len; s++)
-        if (!strcmp(f->sets.data[s].name, name)) return map_all((Set)s);
-    return MAP_NONE;
-}
-
-static Map fact_map(const Fn *f, const char *name) {
-    if (!strncmp(name, "degree.", 7)) return degree_map(f, name + 7);
-    if (!strncmp(name, "size.", 5)) return size_map(f, name + 5);
-    return MAP_NONE;
-}
-
 /* What a body's input is, in the order of plan.h. */
 static Val operand(Stage *s, const Fn *body, const Binding *in) {
     const Fn *f = s->plan->program;
@@ -41,7 +19,7 @@ static Val operand(Stage *s, const Fn *body, const Binding *in) {
         Val x = ir_input(s->out, in->name, *ir_type(f, v));
         return ir_type(f, v)->set == set ? x : ir_enter(s->out, x, set);
     }
-    Map m = fact_map(f, in->name);
+    Map m = fact_map(s->out->arena, f, in->name);
     if (m != MAP_NONE) return ir_degree(s->out, m);
     for (uint32_t k = 0; k < s->stored.len; k++)
         if (!strcmp(s->stored.data[k].name, in->name)) return s->stored.data[k].val;
