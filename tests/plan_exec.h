@@ -132,4 +132,6 @@ static inline bool same_values(const Named *a, const Named *b, bool loosely) {
     return true;
 }
 
+static inline bool same_bits(const Named *a, const Named *b) { return same_values(a, b, false); }
+
 #endif
