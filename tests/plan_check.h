@@ -2,6 +2,8 @@
 #ifndef TESTS_PLAN_CHECK_H
 #define TESTS_PLAN_CHECK_H
 
+#include "ir/text.h"
+#include "ir/verify.h"
 #include "plan_exec.h"
 
 #include <setjmp.h>
@@ -68,13 +70,38 @@ static inline void no_edge_buffers(const Plan *p) {
     }
 }
 
-static inline void same_results(const char *what, const Fn *f, Store *want, Store *got, bool loosely) {
+static inline void same_results(const char *what, const Fn *f, Store *want, Store *got,
+                                bool loosely) {
     for (uint32_t k = 0; k < f->results.len; k++) {
         const char *name = f->results.data[k].name;
         const Named *a = store_find(want, name), *b = store_find(got, name);
         if (!b) fail_msg("%s: no result '%s'", what, name);
         if (!same_values(a, b, loosely)) fail_msg("%s: '%s' differs", what, name);
     }
+}
+
+static inline void check_verified(const char *what, Arena *a, const Fn *f) {
+    Text report = {.arena = a};
+    if (ir_verify(f, &report)) fail_msg("%s, %s: %s", what, f->name, report.text);
+}
+
+/* Every stage verifies, prints, parses and prints the same. */
+static inline void check_stages(const char *what, const Plan *p) {
+    static const char *const stages[] = {"iter", "kernel", "task"};
+    Arena *a = arena_new();
+    for (int k = 0; k < 3; k++) {
+        Module m = {0};
+        const Fn *f = plan_stage(a, p, stages[k]);
+        check_verified(what, a, f);
+        const char *text = text_print(a, f);
+        if (text_parse(a, text, strlen(text), &m))
+            fail_msg("%s, %s: %s\n%s", what, stages[k], err_message(), text);
+        const char *again = text_print_module(a, &m);
+        if (strcmp(text, again))
+            fail_msg("%s, %s: prints differently\n%s%s", what, stages[k], text, again);
+    }
+    for (uint32_t k = 0; k < p->kernels.len; k++) check_verified(what, a, p->kernels.data[k].body);
+    arena_free(a);
 }
 
 /* Runs a prepared program whole, kernel by kernel, and as its "kernel" stage. */
@@ -89,6 +116,7 @@ static inline void check_planned(const char *what, const Fn *g, const Store *sta
     same_results(what, g, &whole, &kernels, false);
     same_results(what, g, &whole, &staged, false);
     check_places(p);
+    check_stages(what, p);
     no_edge_buffers(p);
     assert_int_equal(plan_cost(p, start->domain.set_size).edge_buffer_bytes, 0);
     arena_free(p->arena);

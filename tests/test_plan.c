@@ -153,6 +153,30 @@ static void schedules_follow_from_shapes(void **state) {
     }
 }
 
+static Status plan_and_forget(void *ctx) {
+    Plan *p = plan_run(arena_new(), ctx);
+    arena_free(p->arena);
+    return ST_OK;
+}
+
+static void failed_allocations_leak_nothing(void **state) {
+    (void)state;
+    Fn *f = program_build(&programs[3]), *joint = with_gradients(f, "y");
+    Fn *g = opt_prepare(arena_new(), joint);
+    int64_t before = mem_live();
+    Status st = ST_NOMEM;
+    for (int n = 1; st; n++) {
+        mem_fail_at(n);
+        st = guard_run(plan_and_forget, g);
+        mem_fail_at(0);
+        assert_true(st == ST_OK || st == ST_NOMEM);
+        assert_int_equal(mem_live(), before);
+    }
+    ir_free(g);
+    ir_free(joint);
+    ir_free(f);
+}
+
 static void refused(Fn *f, const char *words) {
     assert_int_equal(f->status, ST_OK);
     Fn *g = opt_prepare(arena_new(), f);
@@ -232,6 +256,7 @@ int main(void) {
         cmocka_unit_test(products_are_not_repeated),
         cmocka_unit_test(results_are_read_back),
         cmocka_unit_test(schedules_follow_from_shapes),
+        cmocka_unit_test(failed_allocations_leak_nothing),
         cmocka_unit_test(what_kernels_cannot_hold_is_refused),
         cmocka_unit_test(programs_take_few_traversals),
     };
