@@ -74,7 +74,6 @@ static inline Word *bits_new(Planner *p) { return ARENA_ARRAY(p->arena, Word, p-
 static inline bool op_is_anchor(Op op) {
     return op == OP_reduce || op == OP_rmax || op == OP_softmax;
 }
-static inline bool anchor_is_free(const Fn *f, const Anchor *a);
 
 /* A relation's edge set. */
 static inline bool set_is_edges(const Fn *f, Set s) {

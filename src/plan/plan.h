@@ -57,8 +57,7 @@ typedef struct {
  * under that name. A body's result is a result of the program under its own name, or a buffer
  * "t.<n>" between kernels. A result that later kernels need is stored once and read under its own name
  * (where it is not bound it is a buffer all the same); no result is read whose name is an input's.
- * Results that are plain inputs, constants or another result still get a store. An element that has
- * no features is stored nowhere but is a result like any other.
+ * Results that are plain inputs, constants or another result still get a store.
  *
  * enter and leave are views and stand in no body: a program input on `all` whose first extent is a
  * set's enters a body on that set under its own name, a result leave(x) is stored as x is, on the
