@@ -23,7 +23,9 @@ static void builder_dealloc(PyObject *self) {
 
 static PyObject *value_or_raise(PyObject *self, tg_val v) {
     if (v) return PyLong_FromUnsignedLong(v);
-    return raise_status(state_of_self(self), tg_errcode(), PyExc_IndexError);
+    if (tg_errcode()) return raise_status(state_of_self(self), tg_errcode(), PyExc_IndexError);
+    PyErr_SetString(PyExc_ValueError, "an operation on a staged value failed earlier in this function");
+    return NULL;
 }
 
 /* ---- leaves ---- */

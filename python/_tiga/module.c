@@ -45,7 +45,10 @@ PyObject *none_or_raise(State *state, tg_status status) {
 }
 
 PyObject *take_text(State *state, char *text) {
-    if (!text) return raise_status(state, tg_errcode(), PyExc_IndexError);
+    if (!text || PyErr_Occurred()) {
+        tg_free(text);
+        return raise_status(state, tg_errcode(), PyExc_IndexError);
+    }
     PyObject *str = PyUnicode_FromString(text);
     tg_free(text);
     return str;

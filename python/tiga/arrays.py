@@ -48,11 +48,14 @@ def is_array(value: Any) -> bool:
     return kind_of(value) in (NUMPY, TORCH, TIGA, DLPACK)
 
 
+def described(value: Any) -> Any:
+    """value itself, or a NumPy view of an object that shows its memory by __dlpack__ alone."""
+    return np.from_dlpack(value) if kind_of(value) == DLPACK else value
+
+
 def plain(value: Any) -> Any:
     """value as what the extension reads: an ndarray, a torch tensor, or a Python number."""
     kind = kind_of(value)
-    if kind == DLPACK:
-        return np.from_dlpack(value)
     if kind == TIGA:
         return value.to_numpy()
     return value.item() if isinstance(value, np.generic) else value
@@ -108,7 +111,7 @@ def index_array(value: Any, name: str, rank: int = 1) -> Any:
     if kind_of(value) in (STATIC, FLOAT, INT):
         value = np.asarray(value)
     elif kind_of(value) != TORCH:
-        value = plain(value)
+        value = plain(described(value))
     else:
         _check_torch(name, value)
         value = value.detach()

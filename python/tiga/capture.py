@@ -14,11 +14,12 @@ import types
 from typing import Any, Callable, Iterator
 
 from . import arrays
+from .reducers import Reducer
 from .staged import Stage
 
 Getter = Callable[[Any], Any]
 
-_BY_VALUE = (int, float, complex, str, bytes, bool, type(None))
+_BY_VALUE = (int, str, bytes, bool, type(None))
 _LIBRARIES = ("torch", "numpy", "tiga", "math", "builtins")
 _MAX_DEPTH = 5
 
@@ -48,7 +49,7 @@ class Captures:
             return self.rebuild(value, getter)
         if not isinstance(value, types.ModuleType):
             self._guard(path, getter, value)
-            if not isinstance(value, _BY_VALUE):
+            if not isinstance(value, (*_BY_VALUE, float)):
                 self._roots.append((path, getter, value))
         return value
 
@@ -167,12 +168,40 @@ def _global_names(code: types.CodeType) -> Iterator[str]:
 
 
 def _test(value: Any) -> Callable[[Any], bool]:
+    expected = _snapshot(value)
+    return lambda now: _snapshot(now) == expected
+
+
+class _Same:
+    """An object compared by identity, and kept so that the identity stays its own."""
+
+    __slots__ = ("object",)
+    __hash__ = object.__hash__
+
+    def __init__(self, object: Any) -> None:
+        self.object = object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.object is other.object
+
+
+def _snapshot(value: Any) -> Any:
+    """What must stay equal while a trace holds: numbers and texts (in lists, tuples and dicts too) by
+    value, tensors by signature, reducers by algebra, other objects by identity."""
+    kind = type(value)
+    if kind in _BY_VALUE:
+        return kind, value
+    if kind is float:
+        return kind, value.hex()  # -0.0 is not 0.0, NaN is NaN
+    if kind in (tuple, list):
+        return kind, [_snapshot(v) for v in value]
+    if kind is dict:
+        return kind, [(k, _snapshot(v)) for k, v in value.items()]
+    if isinstance(value, Reducer):
+        return Reducer, value._key()
     if arrays.is_array(value) and not _is_number(value):
-        expected = arrays.signature(value, 0)
-        return lambda now: arrays.is_array(now) and arrays.signature(now, 0) == expected
-    if isinstance(value, _BY_VALUE):
-        return lambda now: now is value or (type(now) is type(value) and now == value)
-    return lambda now: now is value
+        return arrays.signature(value, 0)
+    return _Same(value)
 
 
 def _walk(root: tuple[str, Getter, Any], tensor: Any, depth: int = 0) -> Iterator[tuple[str, Getter]]:

@@ -155,7 +155,7 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Value:
 
 def pow(x: Any, exponent: Any) -> Value:
     """x to a whole power or to +-0.5; a positive number to a staged power."""
-    if isinstance(exponent, Value) and not isinstance(x, Value) and x > 0:
+    if isinstance(exponent, Value) and isinstance(x, (int, float)) and x > 0:
         return _apply("exp", _apply("mul", exponent, math.log(x)))
     exact = hasattr(exponent, "_fixed") or not isinstance(exponent, (Value, float))
     return _apply("pow", x, operator.index(exponent) if exact else exponent)

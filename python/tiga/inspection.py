@@ -199,6 +199,28 @@ def _variant(trace: Any) -> Variant:
     return Variant(trace.program.inputs, trace.program.results, Artifacts(trace.program.handle))
 
 
+
+_TRAVERSE = re.compile(r'"gf_iter.traverse"\([^)]*\) <\{(.*?)\}> \(\{(.*?)\n\s*\}\)', re.DOTALL)
+
+
 def schedules(kernel_ir: str) -> tuple[MachineSchedule, ...]:
-    """The schedules that IR at stage "kernel" shows."""
-    return ()
+    """The schedules that IR at stage "kernel" shows: one for each traversal."""
+    return tuple(_schedule(*m.groups()) for m in _TRAVERSE.finditer(kernel_ir))
+
+
+def _schedule(attributes: str, body: str) -> MachineSchedule:
+    found = re.search(r"map = @(\w+)::@(\w+)", attributes)
+    phases = re.search(r"phases = array<i64: ([\d, ]*)>", attributes)
+    return MachineSchedule(
+        operation=f"traverse {found[1]} by {found[2]}" if found else "rows",
+        kind=_words("name", attributes)[0],
+        resources={"phases": 1 + max(map(int, phases[1].split(",")), default=0) if phases else 1},
+        roles=tuple(_words("inputs", attributes) + _words("results", attributes)),
+        instructions=tuple(re.findall(r'"(gf_\w+\.\w+)"', body)),
+    )
+
+
+def _words(key: str, attributes: str) -> list[str]:
+    """Texts of an attribute: name = "narrow", inputs = ["src.x", "edge.w"]."""
+    found = re.search(rf"(?<!\w){key} = (\[.*?\]|\"[^\"]*\")", attributes)
+    return re.findall(r'"([^"]*)"', found[1]) if found else []

@@ -12,6 +12,8 @@ from .trace import Arguments, Trace, Tracer
 
 __all__ = ["MessagePassing"]
 
+_MOST_TRACES = 16  # of one signature: a number that changes with every call keeps the newest
+
 
 class MessagePassing(inspection.Inspectable):
     """A message passing kernel.
@@ -73,16 +75,17 @@ class MessagePassing(inspection.Inspectable):
 
     def _lookup(self, key: Any, arguments: Arguments, reducer: Reducer) -> Trace:
         """The trace of a call like this one, made where there is none."""
-        record = self._record()
         try:
-            known = self._traces.get(key, ())
-        except TypeError as error:
-            raise TypeError(f"a param that is not an array or a number must be hashable: {error}") from None
+            known = self._traces.setdefault(key, [])
+        except TypeError:
+            arguments.refuse_unhashable()
+            raise
         trace = next((t for t in known if t.holds(self, arguments.values)), None)
         if trace is None:
             trace = Tracer(self, arguments, reducer).run()
-            self._traces.setdefault(key, []).append(trace)
-        record.count(trace)
+            known.insert(0, trace)
+            del known[_MOST_TRACES:]
+        self._record().count(trace)
         return trace
 
 

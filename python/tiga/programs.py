@@ -48,6 +48,7 @@ class Program:
         self.input_names = tuple(needed if inputs is None else inputs)
         self.inputs = tuple(needed[n] for n in self.input_names if n in needed)
         self.results = tuple(given[n] for n in (given if results is None else results))
+        self.float_results = tuple(k for k, e in enumerate(self.results) if dtypes.BY_CODE[e.dtype].is_float)
         self._takes = tuple(k for k, n in enumerate(self.input_names) if n in needed)
         self._all = len(self._takes) == len(self.input_names)
         self._names = tuple(e.name for e in self.inputs + self.results)
@@ -93,8 +94,7 @@ class Program:
     def halves(self, wrt: tuple[int, ...]) -> Halves:
         """A first derivative with respect to wrt, in two halves."""
         if wrt not in self._halves:
-            outs = tuple(k for k, e in enumerate(self.results) if dtypes.BY_CODE[e.dtype].is_float)
-            self._halves[wrt] = _split(self, self.grad(outs, wrt))
+            self._halves[wrt] = _split(self, self.grad(self.float_results, wrt))
         return self._halves[wrt]
 
 

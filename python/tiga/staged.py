@@ -22,6 +22,7 @@ class Stage:
     def __init__(self, homogeneous: bool, tensor: Callable[[Any], str] | None = None) -> None:
         self.builder = _tiga.Builder(homogeneous)
         self._tensor = tensor
+        self._names: dict[int, str] = {}  # of inputs, for messages
 
     def lift(self, x: Any) -> int:
         """The builder's value for a staged value, a number, or a tensor that the capture knows."""
@@ -38,7 +39,17 @@ class Stage:
 
     def apply(self, name: str, args: tuple[Any, ...], ints: tuple[int, ...] = ()) -> Value:
         """An operation of the builder by name."""
-        return Value(self, self.builder.apply(name, tuple(map(self.lift, args)), ints))
+        operands = tuple(map(self.lift, args))
+        try:
+            return Value(self, self.builder.apply(name, operands, ints))
+        except (TypeError, ValueError) as error:
+            named = [self._names[i] for i in operands if i in self._names]
+            raise type(error)(f"{error} [{', '.join(named)}]" if named else str(error)) from None
+
+    def call(self, value: int, name: str) -> Value:
+        """A Value that messages call by name."""
+        self._names[value] = name
+        return Value(self, value)
 
     def tensor(self, x: Any) -> Value:
         """A whole tensor as a parameter."""
@@ -50,7 +61,7 @@ class Stage:
         """The input of that name, with x's dtype and feature shape."""
         arrays.check(name, x, "field" if first_axis else "param")
         shape = tuple(x.shape[first_axis:])
-        return Value(self, self.builder.input(name, arrays.dtype_of(x).code, shape))
+        return self.call(self.builder.input(name, arrays.dtype_of(x).code, shape), name)
 
 
 def stage_of(args: tuple[Any, ...], what: str) -> Stage:

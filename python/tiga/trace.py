@@ -28,11 +28,11 @@ class Arguments:
             if fields:
                 for name, value in fields.items():
                     names.append(role + name)
-                    values.append(value)
+                    values.append(arrays.described(value))
         self.homogeneous = ndata is not None
         self.num_fields = len(names)
         names.extend(params)
-        values.extend(params.values())
+        values.extend(map(arrays.described, params.values()))
         self.names = names
         self.values = values
 
@@ -41,6 +41,14 @@ class Arguments:
         n, sign = self.num_fields, arrays.signature
         signatures = [sign(v, 1) for v in self.values[:n]] + [sign(v, 0) for v in self.values[n:]]
         return self.homogeneous, n, tuple(self.names), tuple(signatures)
+
+    def refuse_unhashable(self) -> None:
+        """Says which argument is neither an array nor something that a variant can be keyed by."""
+        for k, (name, value) in enumerate(zip(self.names, self.values)):
+            if arrays.kind_of(value) == arrays.STATIC and not _is_hashable(value):
+                if k < self.num_fields:
+                    arrays.check(name, value, "field")
+                raise TypeError(f"param {name}: {type(value).__name__} is neither an array nor hashable (use a tuple)")
 
     def role(self, role: str) -> list[str]:
         """Names of the fields of a role."""
@@ -139,7 +147,7 @@ class Tracer:
 
         def stage(name: str) -> Value:
             v = self._field(held, name)
-            return Value(self.stage, getattr(self.stage.builder, at)(v._id)) if at else v
+            return self.stage.call(getattr(self.stage.builder, at)(v._id), f"{role}.{name}") if at else v
 
         return Fields(role, self.arguments.role(held), stage)
 
@@ -179,7 +187,7 @@ class Tracer:
 
     def _reduce(self, message: Any) -> Value:
         call = self._reducer_call(message)
-        messages = [self._on_edges(m) for m in call.messages]
+        messages = [Value(self.stage, self.stage.lift(m)) for m in call.messages]
         wide = getattr(call.reducer, "accumulation_dtype", None)
         narrow = messages[-1].dtype
         if wide is not None:
@@ -201,11 +209,6 @@ class Tracer:
             raise NotImplementedError("block_prune_threshold needs a relation with a streaming kernel; this one has none")
         return call
 
-    def _on_edges(self, message: Any) -> Value:
-        """A message; of a param or a number, every edge's."""
-        v = Value(self.stage, self.stage.lift(message))
-        return Value(self.stage, self.stage.builder.at_dst(v._id)) if v._type()[1] == ALL else v
-
     def _on_nodes(self, result: Any, aggregate: Value) -> Value:
         """What node() returned; of a param or a number, every node's."""
         if result is None:
@@ -213,9 +216,8 @@ class Tracer:
         v = Value(self.stage, self.stage.lift(result))
         if v._type()[1] != ALL:
             return v
-        zero = self._on_edges(self.stage.apply("cast", (0,), (v.dtype.code,)))
-        rows = Value(self.stage, self.stage.builder.reduce(reducers.sum()._native(1, ()), (zero._id,)))
-        return self.stage.apply("where", (True, v, rows.to(v.dtype)))
+        degree = Value(self.stage, self.stage.builder.reduce(reducers.sum()._native(1, ()), (self.stage.lift(1),)))
+        return self.stage.apply("where", (degree == degree, v, degree.to(v.dtype)))
 
     def _finish(self, program: Program) -> Trace:
         """Reads off where inputs come from, and the guards."""
@@ -228,6 +230,14 @@ class Tracer:
         guards = [(_of_kernel(g), test) for g, test in self.captures.guards()]
         guards += [(_of_argument(self._position[n]), _equals(self._value(n))) for n in sorted(self._fixed)]
         return Trace(program, framework, sources, guards)
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _of_kernel(getter: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:

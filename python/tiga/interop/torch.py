@@ -13,7 +13,7 @@ import torch
 
 from .. import _tiga, dtypes, threads
 from ..graph import Graph
-from ..programs import Program
+from ..programs import Program, rows
 from ..tensor import from_torch, to_torch
 
 __all__ = ["from_torch", "to_torch"]
@@ -37,7 +37,7 @@ def detach(arrays: Tensors) -> Tensors:
 
 def run(program: Program, graph: Graph, arrays: Tensors) -> Tensors:
     """The program's results, recorded by autograd if some input requires it."""
-    if torch.is_grad_enabled():
+    if torch.is_grad_enabled() and program.float_results:
         for a in arrays:
             if isinstance(a, torch.Tensor) and a.requires_grad:
                 return _Apply.apply(program, graph, True, *arrays)
@@ -69,11 +69,11 @@ class _Apply(torch.autograd.Function):
         if not used:
             return (None,) * (3 + ctx.count)
         arrays, residuals = _saved(ctx)
-        given = tuple(cotangents[k] for k in used)
         if torch.is_grad_enabled() or not ctx.halves:
-            grads = _gradient(ctx, used, arrays + given)
+            grads = _gradient(ctx, used, arrays + tuple(cotangents[k] for k in used))
         else:
-            grads = _run(ctx.program.halves(ctx.wrt).backward, ctx.graph, arrays + given + residuals)
+            backward = ctx.program.halves(ctx.wrt).backward
+            grads = _run(backward, ctx.graph, arrays + _every(ctx, cotangents) + residuals)
         spread = dict(zip(ctx.wrt, grads))
         return (None, None, None, *(spread.get(k) for k in range(ctx.count)))
 
@@ -97,6 +97,16 @@ def _saved(ctx: Any) -> tuple[Tensors, Tensors]:
     saved = iter(ctx.saved_tensors)
     arrays = tuple(next(saved) if r is None else r for r in ctx.rest)
     return arrays, tuple(saved)
+
+
+def _every(ctx: Any, cotangents: Tensors) -> Tensors:
+    """The cotangent of every float result; of one that was not used, zeros."""
+    ends = [ctx.program.results[k] for k in ctx.program.float_results]
+    given = [cotangents[k] for k in ctx.program.float_results]
+    return tuple(
+        torch.zeros(rows(ctx.graph, e.role) + e.shape, dtype=_dtypes[e.dtype]) if c is None else c
+        for e, c in zip(ends, given)
+    )
 
 
 def _gradient(ctx: Any, used: tuple[int, ...], arrays: Tensors) -> Tensors:

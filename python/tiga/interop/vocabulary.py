@@ -38,16 +38,20 @@ def _clip(x: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max:
     return tg.clamp(x, a_min if min is None else min, a_max if max is None else max)
 
 
-def _matrix_norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Value:
-    return tg.norm(x, ord, kwargs.pop("axis", dim), keepdim, **kwargs)
+def _norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, p: Any = None, **kwargs: Any) -> Value:
+    return tg.norm(x, ord or p, dim, keepdim, **kwargs)
 
 
 def _relu(x: Any, inplace: bool = False) -> Value:
     return tg.relu(x)
 
 
-def _softmax(x: Any, dim: Any = None, **kwargs: Any) -> Value:
-    return tg.softmax(x, kwargs.get("axis", dim))
+def _softmax(x: Any, dim: Any = None, _stacklevel: int = 3) -> Value:
+    return tg.softmax(x, dim)
+
+
+def _log_softmax(x: Any, dim: Any = None, _stacklevel: int = 3) -> Value:
+    return tg.log_softmax(x, dim)
 
 
 _OPERATORS = {
@@ -68,8 +72,8 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "clip": _clip, "clamp_min": lambda x, min: tg.clamp(x, min), "clamp_max": lambda x, max: tg.clamp(x, None, max),
     "concat": tg.cat, "concatenate": tg.cat, "view": tg.reshape, "expand": tg.broadcast_to,
     "swapaxes": tg.transpose, "expand_dims": tg.unsqueeze, "power": tg.pow, "rpow": lambda x, y: tg.pow(y, x),
-    "vector_norm": _matrix_norm, "linalg_vector_norm": _matrix_norm, "linalg_norm": _matrix_norm,
-    "norm": _matrix_norm, "relu": _relu, "softmax": _softmax, "linear": tg.linear,
+    "vector_norm": _norm, "linalg_vector_norm": _norm, "linalg_norm": _norm, "norm": _norm, "relu": _relu,
+    "softmax": _softmax, "log_softmax": _log_softmax, "linear": tg.linear,
     "leaky_relu": lambda x, negative_slope=0.01, inplace=False: tg.leaky_relu(x, negative_slope),
     "elu": lambda x, alpha=1.0, inplace=False: tg.elu(x, alpha),
     "silu": lambda x, inplace=False: tg.silu(x),
