@@ -216,7 +216,7 @@ static void key_knows_structure_not_names(void **state) {
     (void)state;
     assert_true(same_key(a, &r, &s));
     assert_false(same_key(a, &r, &t));
-    for (int k = 0; k < 6; k++) {
+    for (int k = 0; k < 7; k++) {
         static const uint8_t strided[2] = {LAYOUT_strided, LAYOUT_rows};
         CompileRequest u = r;
         if (k == 0) u.wide = true;
@@ -225,6 +225,7 @@ static void key_knows_structure_not_names(void **state) {
         if (k == 3) u.fast_math = true;
         if (k == 4) u.layout = strided;
         if (k == 5) u.cpu = "generic";
+        if (k == 6) u.split = true;
         assert_false(same_key(a, &r, &u));
     }
     ir_free(base->body), ir_free(renamed->body), ir_free(scaled->body);

@@ -24,6 +24,7 @@ typedef struct {
     const uint8_t *layout;      /* Layout of inputs then results of the body */
     bool wide;                  /* indices are int64 */
     bool has_edge;              /* Csr.edge is not the identity */
+    bool split;                 /* some row is split; where none is, begin to finish do nothing */
     bool prefetch;              /* gathered tables outgrow the L2 cache */
     bool fast_math;
 } CompileRequest;

@@ -225,6 +225,7 @@ void acc_finish(Emit *e, const Acc *a);
 
 /* ---- kernel.c ---- */
 extern const char *const entry_names[NUM_ENTRIES];
+extern const char *const entry_nothing; /* stands in for those that are missing */
 void kernel_emit(Emit *e);
 
 /* ---- image.c ---- */

@@ -161,16 +161,21 @@ static Status relocate_all(const Linker *l) {
 
 /* ---- the image ---- */
 
+static uint64_t find_function(const Linker *l, const char *name) {
+    for (uint32_t i = 0; i < l->num_symbols; i++) {
+        const Elf64_Sym *s = &l->symbols[i];
+        bool here = s->st_shndx != SHN_UNDEF && s->st_shndx < l->header->e_shnum;
+        if (here && !strcmp(l->symbol_names + s->st_name, name)) return l->place[s->st_shndx] + s->st_value;
+    }
+    return NOWHERE;
+}
+
 static Status find_entries(const Linker *l, Image *out) {
+    uint64_t nothing = find_function(l, entry_nothing);
+    if (nothing == NOWHERE) return err_set(ST_BUG, "image: no entry '%s'", entry_nothing);
     for (int k = 0; k < NUM_ENTRIES; k++) {
-        out->entry[k] = NOWHERE;
-        for (uint32_t i = 0; i < l->num_symbols; i++) {
-            const Elf64_Sym *s = &l->symbols[i];
-            bool here = s->st_shndx != SHN_UNDEF && s->st_shndx < l->header->e_shnum;
-            if (here && !strcmp(l->symbol_names + s->st_name, entry_names[k]))
-                out->entry[k] = l->place[s->st_shndx] + s->st_value;
-        }
-        if (out->entry[k] == NOWHERE) return err_set(ST_BUG, "image: no entry '%s'", entry_names[k]);
+        uint64_t at = find_function(l, entry_names[k]);
+        out->entry[k] = at == NOWHERE ? nothing : at;
     }
     return ST_OK;
 }

@@ -9,6 +9,7 @@
 
 const char *const entry_names[NUM_ENTRIES] = {"rows",   "begin",      "part",       "merge",
                                               "finish", "slot_begin", "slot_merge", "end"};
+const char *const entry_nothing = "nothing";
 enum { ENTRY_rows, ENTRY_begin, ENTRY_part, ENTRY_merge, ENTRY_finish, ENTRY_slot_begin, ENTRY_slot_merge, ENTRY_end };
 
 /* ---- functions ---- */
@@ -31,12 +32,12 @@ static void add_attributes(Emit *e) {
 }
 
 /* shape: 'p' a pointer, 'i' an i64, one letter a parameter. */
-static void function_begin(Emit *e, int entry, const char *shape) {
+static void function_begin(Emit *e, const char *name, const char *shape) {
     LLVMTypeRef params[8];
     unsigned n = (unsigned)strlen(shape);
     for (unsigned k = 0; k < n; k++) params[k] = shape[k] == 'p' ? e->ptr : e->i64;
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params, n, false);
-    e->function = LLVMAddFunction(e->module, entry_names[entry], type);
+    e->function = LLVMAddFunction(e->module, name, type);
     LLVMSetVisibility(e->function, LLVMHiddenVisibility);
     add_attributes(e);
     LLVMPositionBuilderAtEnd(e->entry, LLVMAppendBasicBlockInContext(e->context, e->function, "entry"));
@@ -251,17 +252,18 @@ static void find_row(Emit *e, LLVMValueRef row) {
     e->row_end = emit_field(e, at, 8, e->i64);
 }
 
-static void emit_rows(Emit *e) {
-    function_begin(e, ENTRY_rows, "piip");
-    int num_phases = (int)e->kernel->num_phases;
-    bool work = num_phases > 0;
-    for (uint32_t k = 0; k < e->accs.len; k++) work |= e->accs.data[k].level == LEVEL_row;
+static bool has_row_work(const Emit *e) {
+    if (e->kernel->num_phases) return true;
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (e->accs.data[k].level == LEVEL_row) return true;
     for (uint32_t k = 0; k < e->f->results.len; k++)
-        work |= is_level(e, e->f->results.data[k].val, LEVEL_row);
-    if (!work) {
-        function_end(e);
-        return;
-    }
+        if (is_level(e, e->f->results.data[k].val, LEVEL_row)) return true;
+    return false;
+}
+
+static void emit_rows(Emit *e) {
+    function_begin(e, entry_names[ENTRY_rows], "piip");
+    int num_phases = (int)e->kernel->num_phases;
     e->slot = param(e, 3);
     for_slot_cells(e, keep);
     once(e);
@@ -304,7 +306,7 @@ static void begin_phase(Emit *e, int phase) {
 }
 
 static void emit_begin(Emit *e) {
-    function_begin(e, ENTRY_begin, "piip");
+    function_begin(e, entry_names[ENTRY_begin], "piip");
     use_state(e, CELL_row, param(e, 3), NULL);
     once(e);
     find_row(e, param(e, 2));
@@ -324,7 +326,7 @@ static void part_phase(Emit *e, int phase) {
 }
 
 static void emit_part(Emit *e) {
-    function_begin(e, ENTRY_part, "piiiipp");
+    function_begin(e, entry_names[ENTRY_part], "piiiipp");
     e->state = param(e, 5);
     e->slot = param(e, 6);
     for_slot_cells(e, keep);
@@ -338,7 +340,7 @@ static void emit_part(Emit *e) {
 static void merge_phase(Emit *e, int phase) { for_row_accs(e, phase, acc_merge); }
 
 static void emit_merge(Emit *e) {
-    function_begin(e, ENTRY_merge, "pipp");
+    function_begin(e, entry_names[ENTRY_merge], "pipp");
     use_state(e, CELL_row, param(e, 2), param(e, 3));
     for_phases(e, param(e, 1), merge_phase);
     function_end(e);
@@ -352,7 +354,7 @@ static void finish_phase(Emit *e, int phase) {
 }
 
 static void emit_finish(Emit *e) {
-    function_begin(e, ENTRY_finish, "piipp");
+    function_begin(e, entry_names[ENTRY_finish], "piipp");
     use_state(e, CELL_row, param(e, 3), NULL);
     use_state(e, CELL_slot, param(e, 4), NULL);
     once(e);
@@ -364,18 +366,18 @@ static void emit_finish(Emit *e) {
 /* ---- slots and the end ---- */
 
 static void emit_slots(Emit *e) {
-    function_begin(e, ENTRY_slot_begin, "pp");
+    function_begin(e, entry_names[ENTRY_slot_begin], "pp");
     use_state(e, CELL_slot, param(e, 1), NULL);
     for_slot_accs(e, acc_init);
     function_end(e);
-    function_begin(e, ENTRY_slot_merge, "ppp");
+    function_begin(e, entry_names[ENTRY_slot_merge], "ppp");
     use_state(e, CELL_slot, param(e, 1), param(e, 2));
     for_slot_accs(e, acc_merge);
     function_end(e);
 }
 
 static void emit_end(Emit *e) {
-    function_begin(e, ENTRY_end, "pp");
+    function_begin(e, entry_names[ENTRY_end], "pp");
     use_state(e, CELL_slot, param(e, 1), NULL);
     for_slot_accs(e, acc_finish);
     for (uint32_t k = 0; k < e->f->results.len; k++) {
@@ -385,12 +387,21 @@ static void emit_end(Emit *e) {
     function_end(e);
 }
 
+/* What entries that this kernel has no use for share. */
+static void emit_nothing(Emit *e) {
+    function_begin(e, entry_nothing, "p");
+    function_end(e);
+}
+
 void kernel_emit(Emit *e) {
-    emit_rows(e);
-    emit_begin(e);
-    emit_part(e);
-    emit_merge(e);
-    emit_finish(e);
-    emit_slots(e);
+    if (has_row_work(e)) emit_rows(e);
+    if (e->request->split) {
+        emit_begin(e);
+        emit_part(e);
+        emit_merge(e);
+        emit_finish(e);
+    }
+    if (e->kernel->has_slots) emit_slots(e);
     emit_end(e);
+    emit_nothing(e);
 }

@@ -23,7 +23,7 @@ struct Known { /* a variant that this Exec has */
     uint8_t flags;
     uint8_t layout[]; /* num_buffers entries */
 };
-enum { FLAG_wide = 1, FLAG_has_edge = 2, FLAG_prefetch = 4 };
+enum { FLAG_wide = 1, FLAG_has_edge = 2, FLAG_prefetch = 4, FLAG_split = 8 };
 
 struct Exec {
     Arena *arena; /* owns this and everything but the variants */
@@ -105,6 +105,7 @@ static CompileRequest request_of(const Exec *e, uint32_t kernel, uint8_t flags,
                             .layout = layout,
                             .wide = flags & FLAG_wide,
                             .has_edge = flags & FLAG_has_edge,
+                            .split = flags & FLAG_split,
                             .prefetch = flags & FLAG_prefetch,
                             .fast_math = e->fast_math};
 }
@@ -264,6 +265,7 @@ static Status prepare_step(Call *c, uint32_t k) {
     if (status) return status;
     step->flags = (step->csr->wide ? FLAG_wide : 0) |
                   (step->csr->edge && kw->uses_edges ? FLAG_has_edge : 0) |
+                  (step->csr->has_split && kw->kernel->num_phases ? FLAG_split : 0) |
                   (outgrows_cache(c, kw) ? FLAG_prefetch : 0);
     return ST_OK;
 }
