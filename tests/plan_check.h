@@ -2,7 +2,7 @@
 #ifndef TESTS_PLAN_CHECK_H
 #define TESTS_PLAN_CHECK_H
 
-#include "ir/text.h"
+#include "text/text.h"
 #include "ir/verify.h"
 #include "plan_exec.h"
 

@@ -1,7 +1,7 @@
 /* Print, parse, print: every operation over dtypes, sets and ranks; modules; what the parser and the
  * verifier must reject. With a file name it writes the cases there instead, one module each, for
  * tests/check_mlir.py. */
-#include "ir/text.h"
+#include "text/text.h"
 #include "ir/type.h"
 #include "ir/verify.h"
 

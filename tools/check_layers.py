@@ -13,6 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 DIRECT = {
     "base": [],
     "ir": ["base"],
+    "text": ["ir"],
     "algebra": ["ir"],
     "capture": ["algebra"],
     "opt": ["algebra"],
@@ -21,7 +22,7 @@ DIRECT = {
     "graph": ["base"],
     "interp": ["algebra", "graph"],
     "run": ["plan", "interp"],
-    "api": ["run", "capture"],
+    "api": ["run", "capture", "text"],
 }
 # run/ opens the code generator at run time and knows it by this header alone.
 CONTRACT = "codegen/codegen.h"

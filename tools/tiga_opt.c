@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/status.h"
 #include "codegen/codegen.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "ir/verify.h"
 #include "opt/opt.h"
 #include "opt/vjp.h"

@@ -2,7 +2,7 @@
 #include "algebra/reducer.h"
 #include "api/program.h"
 #include "ir/build.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "tiga/tiga_ops.h"
 
 #include <stdlib.h>

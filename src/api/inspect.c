@@ -1,7 +1,7 @@
 /* Looking inside: stages and code as text, costs, what ran and why. */
 #include "api/array.h"
 #include "api/graph.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "run/codegen_open.h"
 #include "run/target.h"
 #include "run/variant.h"

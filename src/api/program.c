@@ -2,7 +2,7 @@
 #include "api/program.h"
 
 #include "base/debug.h"
-#include "ir/text.h"
+#include "text/text.h"
 #include "ir/type.h"
 #include "ir/verify.h"
 #include "opt/opt.h"

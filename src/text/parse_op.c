@@ -1,6 +1,6 @@
 /* Operations, blocks and regions. Every operation goes through ir_emit, so types are inferred, and
  * compared with what the text says. */
-#include "ir/parse.h"
+#include "text/parse.h"
 
 #include "base/hash.h"
 #include "ir/type.h"

@@ -14,8 +14,8 @@
  *   result k of several     %3#k; OP_result is no operation of the text
  *   regions                 see the block's arguments alone; end in "gf_ctl.yield"
  *   launch                  kernel = @k0, a function that stands before its user */
-#ifndef TIGA_IR_TEXT_H
-#define TIGA_IR_TEXT_H
+#ifndef TIGA_TEXT_TEXT_H
+#define TIGA_TEXT_TEXT_H
 
 #include "ir/ir.h"
 

@@ -1,7 +1,7 @@
 /* The operation table as an IRDL description: what stock mlir-opt can check of our text besides its
  * syntax. Written in a namespace that IRDL does not know: gf_ctl.yield (a registered operation could
  * not end a block), concat, traverse and launch (see text.h). */
-#include "ir/text.h"
+#include "text/text.h"
 
 #include <string.h>
 

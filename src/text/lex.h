@@ -1,7 +1,7 @@
 /* Tokens of MLIR's syntax, one ahead, and the parser's one way to fail: the first fault is kept with
  * its place, and from then on every token is the end, so that loops end by themselves. */
-#ifndef TIGA_IR_LEX_H
-#define TIGA_IR_LEX_H
+#ifndef TIGA_TEXT_LEX_H
+#define TIGA_TEXT_LEX_H
 
 #include "base/mem.h"
 #include "base/status.h"

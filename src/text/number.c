@@ -1,6 +1,6 @@
 /* Numbers as text. In: an element's bits; out: MLIR's literal, and back. printf and strtod obey the
  * locale, so both run under the C locale, set for this thread and nothing else in between. */
-#include "ir/text.h"
+#include "text/text.h"
 
 #include <locale.h>
 #include <math.h>

@@ -1,9 +1,9 @@
 /* Between the printer's two files: blocks, functions and the module (print.c), names, types and
  * attributes (print_attr.c). */
-#ifndef TIGA_IR_PRINT_H
-#define TIGA_IR_PRINT_H
+#ifndef TIGA_TEXT_PRINT_H
+#define TIGA_TEXT_PRINT_H
 
-#include "ir/text.h"
+#include "text/text.h"
 
 typedef struct {
     const char *name;

@@ -1,5 +1,5 @@
 /* Types and attributes. */
-#include "ir/parse.h"
+#include "text/parse.h"
 
 #include "ir/type.h"
 

@@ -1,5 +1,5 @@
 /* Names, types and attributes as text. */
-#include "ir/print.h"
+#include "text/print.h"
 
 #include "ir/type.h"
 

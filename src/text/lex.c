@@ -1,5 +1,5 @@
 /* Bytes -> tokens. Every look ahead is checked against the end: the text need not be terminated. */
-#include "ir/lex.h"
+#include "text/lex.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* Between the parser's files: module and functions (parse.c), operations and regions
  * (parse_op.c), types and attributes (parse_attr.c). */
-#ifndef TIGA_IR_PARSE_H
-#define TIGA_IR_PARSE_H
+#ifndef TIGA_TEXT_PARSE_H
+#define TIGA_TEXT_PARSE_H
 
-#include "ir/lex.h"
-#include "ir/text.h"
+#include "text/lex.h"
+#include "text/text.h"
 
 typedef enum { SYMBOL_set, SYMBOL_relation, SYMBOL_function, SYMBOL_reducer } SymbolKind;
 

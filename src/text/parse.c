@@ -1,7 +1,7 @@
 /* Text -> program. In: any bytes; out: a module of verified functions, or a fault with its place.
  * Recursive descent, one token ahead. Names are resolved while reading: values stand before their
  * users, sets before the functions, kernels before their launches. */
-#include "ir/parse.h"
+#include "text/parse.h"
 
 #include "ir/type.h"
 

@@ -1,7 +1,7 @@
 /* Program -> text. In: verified functions; out: one module in MLIR's generic syntax, in the form
  * that mlir-opt itself prints: attributes sorted by name, values numbered in order, a region's
  * numbers following those of the block that it stands in. */
-#include "ir/print.h"
+#include "text/print.h"
 
 #include "ir/type.h"
 
