@@ -91,6 +91,7 @@ static const struct {
     {"out = sum(edge.w * src.x) + dst.bias", 3, {2.1f, 1.2f, 1.8f}},
     {"out = mean(src.x)", 3, {2, 2, 1.5f}},
     {"out = max(src.x) - min(src.x)", 3, {2, 0, 1}},
+    {"out = mean(src.x, empty=7)", 3, {2, 2, 1.5f}},
     {"out = sum(src.x - dst.x)", 3, {2, 0, -3}},
     {"out = softmax(0, src.x)", 3, {2, 2, 1.5f}},
     {"out = online_softmax(src.x * 0, src.x)", 3, {2, 2, 1.5f}},

@@ -147,7 +147,7 @@ static Val finalize(Lower *w) {
     Val v;
     if (w->r->has_empty && !passes_through(w->r))
         for (uint32_t k = 0; k < w->r->num_state; k++)
-            w->state[k] = select(w, w->empty, build_number(w->b, 1), w->state[k]);
+            w->state[k] = select(w, w->empty, build_integer(w->b, 1), w->state[k]);
     if (!region_inline(w->b, w->r->finalize, w->state, 0, &v)) return 0;
     return finish(w, build_strong(w->b, v));
 }
