@@ -32,7 +32,7 @@ test: build ## every test, C then Python
 	@tools/test $(BUILD)
 
 bench: build ## the benchmarks (ARGS="..." passes arguments)
-	@$(PYTHON) bench/run.py $(ARGS)
+	@$(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
 
 install: build ## install to PREFIX (default /usr/local), DESTDIR respected
 	@$(if $(PREFIX),$(MESON) configure $(BUILD) -Dprefix=$(PREFIX))
