@@ -1,0 +1,425 @@
+/* The decoder's steps: every operation of op.def can come of them. */
+#include "decode.h"
+
+#include "ir/type.h"
+
+static Type type(const Decoder *d, Val v) { return *ir_type(d->f, v); }
+
+static int64_t extent(Decoder *d) {
+    static const int64_t usual[] = {1, 2, 3, 5, 7, 8, 16, 17, 33, 2, 4, 3, 1, 8, 2};
+    enum { NUM_USUAL = sizeof usual / sizeof *usual };
+    uint32_t k = decode_byte(d, 4 * NUM_USUAL + 1);
+    return k == 4 * NUM_USUAL ? 0 : usual[k % NUM_USUAL];
+}
+
+/* A feature shape of at most max_numel elements. */
+static int shape(Decoder *d, int64_t *dim) {
+    static const uint8_t ranks[] = {0, 1, 1, 2, 1, 2, 3, 0, 1, 2, 4, 1};
+    int rank = ranks[decode_byte(d, sizeof ranks)];
+    int64_t numel = 1;
+    for (int k = 0; k < rank; k++) {
+        dim[k] = extent(d);
+        if (numel * dim[k] > d->max_numel) dim[k] = 1;
+        numel *= dim[k];
+    }
+    return rank;
+}
+
+static Dtype dtype(Decoder *d) {
+    static const uint8_t usual[] = {DT_f32, DT_f32, DT_f32, DT_f64, DT_i32, DT_i64, DT_bool, DT_f32};
+    Dtype t = usual[decode_byte(d, sizeof usual)];
+    return t == DT_f32 && d->c->data == DATA_smooth ? DT_f64 : t;
+}
+
+static Set any_set(Decoder *d) {
+    switch (decode_byte(d, 8)) {
+    case 0: return SET_ALL;
+    case 1:
+    case 2:
+    case 3: return fit_edges(d);
+    case 4: return d->src;
+    default: return decode_byte(d, 2) ? d->src : d->dst;
+    }
+}
+
+static bool fits(const Decoder *d, const Type *t) { return type_numel(t) <= d->max_numel; }
+
+/* ---- leaves ---- */
+
+Val step_input(Decoder *d) {
+    int64_t dim[MAX_RANK] = {0};
+    Set s = any_set(d);
+    Dtype t = dtype(d);
+    int rank = shape(d, dim), dense = s != SET_ALL && decode_one_in(d, 8);
+    for (int k = rank; dense && k > 0; k--) dim[k] = dim[k - 1];
+    if (dense) dim[0] = dim_of(s);
+    const char *name = arena_printf(d->f->arena, "x%u", d->num_inputs++);
+    return ir_input(d->f, name, type_of(t, dense ? SET_ALL : s, rank + dense, dim));
+}
+
+static void new_input(Decoder *d) { decode_put(d, step_input(d), 2); }
+
+static void constant(Decoder *d) {
+    static const double values[] = {0, 1, -1, 2, 3, -0.0, 0.5, 1 / 3.0};
+    int64_t dim[MAX_RANK] = {0};
+    uint32_t n = d->c->data == DATA_whole ? 5 : 8;
+    Set s = any_set(d);
+    Dtype t = dtype(d);
+    int rank = shape(d, dim);
+    decode_put(d, ir_const(d->f, type_of(t, s, rank, dim), values[decode_byte(d, n)]), 3);
+}
+
+static void degree(Decoder *d) {
+    Set s = any_set(d);
+    Val v = ir_degree(d->f, s == SET_ALL ? map_all(s) : fit_map_from(d, s));
+    decode_put(d, v, 64);
+    if (decode_byte(d, 2)) decode_put(d, fit_float(d, v), 64);
+}
+
+/* ---- elementwise ---- */
+
+static const Op elem_ops[] = {
+#define ELEM(op, ...) OP_##op,
+#include "ir/op.def"
+};
+enum { NUM_ELEM = sizeof elem_ops / sizeof *elem_ops };
+
+static bool is_rough(Op op) {
+    return op == OP_exp || op == OP_log || op == OP_tanh || op == OP_sqrt || op == OP_div;
+}
+static bool is_step(Op op) {
+    return op == OP_floor || op == OP_ceil || op == OP_sign || op == OP_floordiv || op == OP_mod;
+}
+
+/* Whole numbers want few functions, smooth programs few steps. */
+static Op elem_op(Decoder *d) {
+    Op op = elem_ops[decode_byte(d, NUM_ELEM)];
+    bool odd = (d->c->data == DATA_whole && is_rough(op)) || (d->c->data == DATA_smooth && is_step(op));
+    return odd && decode_byte(d, 8) ? OP_mul : op;
+}
+
+static Dtype operand_dtype(Decoder *d, Op op, Val a) {
+    Dtype t = (Dtype)ir_type(d->f, a)->dtype;
+    switch ((Signature)op_info[op].signature) {
+    case S_num: return t == DT_bool ? DT_i64 : t;
+    case S_flt:
+    case S_test: return (Dtype)ir_type(d->f, fit_float(d, a))->dtype;
+    case S_bit: return dtype_is_float(t) ? (decode_byte(d, 2) ? DT_bool : DT_i32) : t;
+    case S_cmp:
+    case S_sel: return t;
+    }
+    TIGA_UNREACHABLE("no such signature");
+}
+
+/* Keeps log, sqrt and division away from their poles: always in smooth programs, else at times. */
+static Val in_domain(Decoder *d, Op op, Val v) {
+    bool guarded = op == OP_log || op == OP_sqrt || op == OP_div;
+    if (!guarded || (d->c->data != DATA_smooth && decode_byte(d, 4) == 0)) return v;
+    return ir_add(d->f, ir_mul(d->f, v, v), ir_const_like(d->f, v, 1));
+}
+
+static double elem_size(Op op, const double *size, uint32_t n) {
+    double sum = 0, product = 1;
+    for (uint32_t k = 0; k < n; k++) sum += size[k], product *= size[k];
+    if (op == OP_mul) return product;
+    if (op == OP_fma) return size[0] * size[1] + size[2];
+    return op == OP_tanh || op == OP_sign ? 1 : sum;
+}
+
+static void elementwise(Decoder *d) {
+    Op op = elem_op(d);
+    Val a = decode_pick(d), args[4];
+    double size[4] = {0};
+    uint32_t n = (uint32_t)op_info[op].arity, sel = op == OP_where;
+    if (op_info[op].traits & NARY) n += decode_byte(d, 8) / 3;
+    Type t = type(d, a);
+    if (decode_one_in(d, 3) && (t.set == SET_ALL || !fit_is_edges(d, t.set))) t.set = fit_edges(d);
+    t.dtype = (uint8_t)operand_dtype(d, op, a);
+    for (uint32_t k = 0; k < n; k++) {
+        Val v = k == sel ? a : decode_pick(d);
+        size[k] = decode_size(d, v);
+        Type mine = sel && k == 0 ? type_with_dtype(t, DT_bool) : t;
+        args[k] = fit_like(d, v, &mine);
+    }
+    if (op == OP_exp && size[0] > 8) args[0] = ir_tanh(d->f, args[0]);
+    if (op == OP_exp) size[0] = 3000;
+    args[n - 1] = in_domain(d, op, args[n - 1]);
+    decode_put(d, ir_emit(d->f, op, args, n, NULL), elem_size(op, size, n));
+}
+
+/* ---- features ---- */
+
+static void cast(Decoder *d) {
+    Val v = decode_pick(d);
+    decode_put(d, fit_dtype(d, v, dtype(d)), decode_size(d, v));
+}
+
+static void bcast(Decoder *d) {
+    Val v = decode_pick(d);
+    Type t = type(d, v);
+    int grow = t.rank < 5 ? (int)decode_byte(d, 2) : 0;
+    for (int k = t.rank; grow && k > 0; k--) t.dim[k] = t.dim[k - 1];
+    t.rank = (uint8_t)(t.rank + grow);
+    if (grow) t.dim[0] = extent(d);
+    for (int k = 0; k < t.rank; k++)
+        if (t.dim[k] == 1) t.dim[k] = extent(d);
+    if (fits(d, &t)) decode_put(d, ir_bcast(d->f, v, t.dim, t.rank), decode_size(d, v));
+}
+
+static void reshape(Decoder *d) {
+    Val v = decode_pick(d);
+    const Type t = type(d, v);
+    int64_t n = type_numel(&t), dim[MAX_RANK] = {0}, left = n;
+    int rank = 0;
+    for (int64_t factor = 2; n > 0 && left > 1 && rank < 4; factor++)
+        while (left % factor == 0 && rank < 4) {
+            if (rank && decode_byte(d, 2)) dim[rank - 1] *= factor;
+            else dim[rank++] = factor;
+            left /= factor;
+        }
+    if (n == 0) dim[rank++] = 0;
+    else if (left > 1 || decode_one_in(d, 3)) dim[rank++] = left;
+    decode_put(d, ir_reshape(d->f, v, dim, rank), decode_size(d, v));
+}
+
+static void permutation(Decoder *d, int rank, int64_t *axes) {
+    for (int k = 0; k < rank; k++) axes[k] = k;
+    for (int k = rank - 1; k > 0; k--) {
+        uint32_t j = decode_byte(d, (uint32_t)k + 1);
+        int64_t other = axes[k];
+        axes[k] = axes[j];
+        axes[j] = other;
+    }
+}
+
+static void transpose(Decoder *d) {
+    Val v = decode_pick(d);
+    int64_t axes[MAX_RANK];
+    permutation(d, ir_type(d->f, v)->rank, axes);
+    decode_put(d, ir_transpose(d->f, v, axes), decode_size(d, v));
+}
+
+static void slice(Decoder *d) {
+    Val v = decode_pick(d);
+    const Type t = type(d, v);
+    int64_t ints[3 * MAX_RANK];
+    for (int k = 0; k < t.rank; k++) {
+        int64_t *p = ints + 3 * k, n = t.dim[k];
+        p[0] = n ? decode_byte(d, (uint32_t)n) : 0;
+        p[2] = 1 + decode_byte(d, 3);
+        int64_t most = n ? (n - p[0] + p[2] - 1) / p[2] : 0;
+        p[1] = most - decode_byte(d, 16) % (most + 1);
+    }
+    decode_put(d, ir_slice(d->f, v, ints), decode_size(d, v));
+}
+
+static void pad(Decoder *d) {
+    Val v = decode_pick(d);
+    const Type t = type(d, v);
+    int64_t ints[3 * MAX_RANK], numel = 1;
+    for (int k = 0; k < t.rank; k++) {
+        int64_t *p = ints + 3 * k, n = t.dim[k];
+        p[0] = decode_byte(d, 4) / 2;
+        p[1] = decode_byte(d, 4) / 2;
+        p[2] = decode_byte(d, 5) / 3;
+        numel *= p[0] + p[1] + n + (n > 0 ? (n - 1) * p[2] : 0);
+    }
+    if (numel <= d->max_numel) decode_put(d, ir_pad(d->f, v, ints), decode_size(d, v));
+}
+
+static void concat(Decoder *d) {
+    Val parts[3], v = decode_pick(d);
+    const Type t = type(d, v);
+    uint32_t n = 2 + decode_one_in(d, 4);
+    double size = decode_size(d, v);
+    if (t.rank == 0 || type_numel(&t) * n > d->max_numel) return;
+    uint32_t axis = decode_byte(d, t.rank);
+    for (uint32_t k = 0; k < n; k++) {
+        Val part = k ? decode_pick(d) : v;
+        if (decode_size(d, part) > size) size = decode_size(d, part);
+        parts[k] = fit_like(d, part, &t);
+    }
+    decode_put(d, ir_concat(d->f, parts, n, (int)axis), size);
+}
+
+static Val no_bool(Decoder *d, Val v) {
+    return ir_type(d->f, v)->dtype == DT_bool ? ir_cast(d->f, v, DT_i32) : v;
+}
+
+static void feature_fold(Decoder *d) {
+    Val v = no_bool(d, decode_pick(d));
+    const Type t = type(d, v);
+    uint32_t axes = decode_byte(d, 1u << t.rank);
+    if (axes == 0) axes = (1u << t.rank) - 1;
+    double size = decode_size(d, v);
+    if (decode_one_in(d, 3)) decode_put(d, ir_fmax(d->f, v, axes), size);
+    else decode_put(d, ir_fsum(d->f, v, axes), size * (double)(type_numel(&t) + 1));
+}
+
+/* Rows times a parameter, or a product of two values on one set. */
+static void matmul(Decoder *d) {
+    static const int64_t extents[] = {1, 2, 3, 4, 5, 8, 16, 17};
+    Val a = fit_float(d, decode_pick(d));
+    Type t = type(d, a);
+    int64_t n = extents[decode_byte(d, 8)], most = d->max_numel;
+    bool row = t.rank < 2 || decode_byte(d, 4);
+    if (row) {
+        int64_t k = type_numel(&t);
+        if (k > 64 || k * n > 8 * most) return;
+        a = ir_reshape(d->f, a, (int64_t[]){1, k}, 2);
+    } else if (t.rank > 3 || t.dim[t.rank - 1] * n > 8 * most || type_numel(&t) * n > 16 * most) {
+        return;
+    }
+    t = type(d, a);
+    double size = decode_size(d, a) * 4 * (double)(t.dim[t.rank - 1] + 1);
+    t.dim[t.rank - 2] = t.dim[t.rank - 1];
+    t.dim[t.rank - 1] = n;
+    Val w;
+    if (decode_one_in(d, 4)) {
+        w = fit_like(d, decode_pick(d), &t);
+    } else {
+        const char *name = arena_printf(d->f->arena, "x%u", d->num_inputs++);
+        w = ir_gather(d->f, ir_input(d->f, name, type_with_set(t, SET_ALL)), map_all(t.set));
+    }
+    Val y = ir_matmul(d->f, a, w);
+    if (row) y = ir_reshape(d->f, y, &n, 1);
+    decode_put(d, y, size);
+}
+
+/* ---- along maps ---- */
+
+static void gather(Decoder *d) {
+    Val v = decode_pick(d);
+    double size = decode_size(d, v);
+    Set s = ir_type(d->f, v)->set == SET_ALL ? any_set(d) : fit_edges(d);
+    decode_put(d, fit_set(d, v, s), size);
+}
+
+/* A value that a map starts from: on edges most of the time. */
+static Val start(Decoder *d, double *size) {
+    Val v = decode_pick(d);
+    *size = decode_size(d, v);
+    Set s = ir_type(d->f, v)->set;
+    if (s == SET_ALL || (!fit_is_edges(d, s) && decode_byte(d, 4))) v = fit_set(d, v, fit_edges(d));
+    return v;
+}
+
+static void reduce(Decoder *d) {
+    double size;
+    Val v = start(d, &size);
+    decode_put(d, ir_reduce(d->f, v, fit_map_from(d, ir_type(d->f, v)->set)), size * 40);
+}
+
+static void rmax(Decoder *d) {
+    double size;
+    Val v = no_bool(d, start(d, &size));
+    v = ir_rmax(d->f, v, fit_map_from(d, ir_type(d->f, v)->set));
+    if (decode_one_in(d, 3)) decode_put(d, ir_part(d->f, v, 1), 8);
+    decode_put(d, ir_part(d->f, v, 0), size);
+}
+
+static void softmax(Decoder *d) {
+    double size;
+    Val v = fit_float(d, start(d, &size));
+    Type t = type(d, v);
+    for (int k = 0; k < t.rank; k++)
+        if (decode_byte(d, 2)) t.dim[k] = 1;
+    Val s = fit_like(d, decode_pick(d), &t);
+    Val both = ir_softmax(d->f, s, v, fit_map_from(d, t.set));
+    if (decode_one_in(d, 3)) decode_put(d, ir_part(d->f, both, 1), 16);
+    decode_put(d, ir_part(d->f, both, 0), size);
+}
+
+/* ---- dense values whose axis is a set's extent ---- */
+
+static Val dense_value(Decoder *d) {
+    Val v = d->pool.data[decode_byte(d, d->pool.len)];
+    if (fit_has_extent(ir_type(d->f, v))) return v;
+    v = fit_plain(d, v);
+    if (ir_type(d->f, v)->set == SET_ALL) v = fit_set(d, v, d->dst);
+    return ir_type(d->f, v)->rank < 5 ? ir_leave(d->f, v) : 0;
+}
+
+static Val dense_move(Decoder *d, Val v) {
+    const Type t = type(d, v);
+    int64_t ints[3 * MAX_RANK];
+    switch (decode_byte(d, 4)) {
+    case 0: permutation(d, t.rank, ints); return ir_transpose(d->f, v, ints);
+    case 1:
+        for (int k = 0; k < t.rank; k++) {
+            bool keep = dim_is_set(t.dim[k]) || t.dim[k] < 2;
+            ints[3 * k] = !keep, ints[3 * k + 1] = t.dim[k] - !keep, ints[3 * k + 2] = 1;
+        }
+        return ir_slice(d->f, v, ints);
+    case 2:
+        for (int k = 0; k < t.rank; k++) {
+            bool keep = dim_is_set(t.dim[k]);
+            ints[3 * k] = !keep, ints[3 * k + 1] = 0, ints[3 * k + 2] = 0;
+        }
+        return ir_pad(d->f, v, ints);
+    default: break;
+    }
+    uint32_t axis = decode_byte(d, t.rank);
+    return dim_is_set(t.dim[axis]) ? ir_neg(d->f, no_bool(d, v))
+                                   : ir_concat(d->f, (Val[]){v, v}, 2, (int)axis);
+}
+
+static Val dense_product(Decoder *d, Val v) {
+    Type t = type(d, v = fit_float(d, v));
+    if (t.rank != 2 || dim_is_set(t.dim[1])) return ir_add(d->f, v, ir_tanh(d->f, v));
+    Val turned = ir_transpose(d->f, v, (int64_t[]){1, 0});
+    if (decode_one_in(d, 3)) return ir_matmul(d->f, turned, v);
+    const char *name = arena_printf(d->f->arena, "x%u", d->num_inputs++);
+    int64_t dim[] = {t.dim[1], 3};
+    Val w = ir_input(d->f, name, type_of((Dtype)t.dtype, SET_ALL, 2, dim));
+    if (decode_byte(d, 2)) return ir_matmul(d->f, v, w);
+    return ir_matmul(d->f, ir_transpose(d->f, w, (int64_t[]){1, 0}), turned);
+}
+
+static Val dense_fold(Decoder *d, Val v) {
+    const Type t = type(d, v = no_bool(d, v));
+    uint32_t axes = decode_byte(d, 1u << t.rank);
+    return decode_one_in(d, 3) ? ir_fmax(d->f, v, axes) : ir_fsum(d->f, v, axes);
+}
+
+static Val dense_spread(Decoder *d, Val v) {
+    Type t = type(d, v);
+    t.dim[0] = t.rank && !dim_is_set(t.dim[0]) ? t.dim[0] : 1;
+    const char *name = arena_printf(d->f->arena, "x%u", d->num_inputs++);
+    for (int k = 0; k < t.rank; k++)
+        if (dim_is_set(t.dim[k])) t.dim[k] = 1;
+    Val b = ir_input(d->f, name, t);
+    b = ir_bcast(d->f, b, ir_type(d->f, v)->dim, t.rank);
+    return t.dtype == DT_bool ? ir_xor(d->f, v, b) : ir_max(d->f, v, b);
+}
+
+static void dense(Decoder *d) {
+    Val v = dense_value(d);
+    if (!v) return;
+    if (ir_type(d->f, v)->set != SET_ALL || !fit_has_extent(ir_type(d->f, v))) return;
+    switch (decode_byte(d, 5)) {
+    case 0: v = dense_move(d, v); break;
+    case 1: v = dense_product(d, v); break;
+    case 2: v = dense_fold(d, v); break;
+    case 3: v = dense_spread(d, v); break;
+    default: break;
+    }
+    Type features = type(d, v);
+    for (int k = 0; k < features.rank; k++)
+        if (dim_is_set(features.dim[k])) features.dim[k] = 1;
+    if (fits(d, &features)) decode_put(d, v, 60);
+}
+
+/* ---- choice ---- */
+
+void step_any(Decoder *d) {
+    static void (*const steps[])(Decoder *) = {
+        elementwise, elementwise, elementwise, elementwise,  elementwise, elementwise, gather,
+        gather,      reduce,      reduce,      reduce,       rmax,        softmax,     matmul,
+        cast,        bcast,       reshape,     transpose,    slice,       pad,         concat,
+        degree,      new_input,   constant,    feature_fold, dense,       matmul,      feature_fold,
+        new_input,   elementwise, reduce,      softmax,
+    };
+    steps[decode_byte(d, sizeof steps / sizeof *steps)](d);
+    TIGA_ASSERT(!d->f->status);
+}

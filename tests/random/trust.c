@@ -1,0 +1,299 @@
+/* How well two runs of a program must agree.
+ *
+ * Sites are the operations at which the two may round differently. What no site reaches must agree bit
+ * for bit. A site is exact where the data prove it: every operand is a multiple of 1/8 and the sum of
+ * absolute values stays below 2^17, so each partial sum is exact in either float type; what only exact
+ * sites reach must be equal, up to the sign of zero. For the rest the program runs again with every
+ * site's result disturbed by a random part of its error bound, 4 eps log2(n) of the same sum over
+ * absolute values, and the spread of the results says what an honest difference is. What a comparison
+ * or another step has decided on such a value can differ by anything and is not compared. */
+#include "random.h"
+
+#include "base/hash.h"
+#include "ir/type.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { NUM_DRAWS = 4 };
+
+struct Trust {
+    Arena *arena;
+    const Fn *f;
+    const Env *env;
+    Sites sites;
+    uint8_t *exact;                        /* by value: a site that the data prove exact */
+    uint8_t *rough, *jumpy, *loose, *live; /* by value; loose: the sign of zero may differ */
+    bool any_rough, drawn_ok;
+    Env draw[NUM_DRAWS];
+};
+
+/* ---- sites ---- */
+
+static bool is_part_of(const Fn *f, Val v, Op op) {
+    return ir_op(f, v) == OP_result && ir_op(f, ir_arg(f, v, 0)) == op;
+}
+
+static bool is_site(const Trust *t, Val v) {
+    Op op = ir_op(t->f, v);
+    if (!dtype_is_float((Dtype)ir_type(t->f, v)->dtype)) return false;
+    if (op == OP_reduce || is_part_of(t->f, v, OP_softmax)) return true;
+    bool arithmetic = op == OP_add || op == OP_sub || op == OP_mul || op == OP_fma || op == OP_fsum ||
+                      op == OP_matmul;
+    return t->sites == SITES_all && arithmetic;
+}
+
+static Val sum_of_abs(Fn *f, const Val *args, uint32_t n) {
+    Val sum = ir_abs(f, args[0]);
+    for (uint32_t k = 1; k < n; k++) sum = ir_add(f, sum, ir_abs(f, args[k]));
+    return sum;
+}
+
+/* Of the parts of a softmax: the mean of |v|; what |logsumexp| and its sum's logarithm stand for. */
+static Val abs_softmax(Fn *f, const Attr *part, Val both, Val y) {
+    const Node n = *ir_node(f, both);
+    if (part->index == 1) return ir_add(f, ir_abs(f, y), ir_const_like(f, y, 1));
+    return ir_part(f, ir_softmax(f, n.args[0], ir_abs(f, n.args[1]), n.attr.map), 0);
+}
+
+/* The site's operation over absolute values, in f (args are the site's operands there, y its value). */
+static Val abs_form(Fn *f, const Node *n, const Val *args, Val y) {
+    Op op = (Op)n->op;
+    if (op == OP_result) return abs_softmax(f, &n->attr, args[0], y);
+    if (op == OP_mul) return ir_abs(f, y);
+    if (op == OP_add || op == OP_sub) return sum_of_abs(f, args, n->num_args);
+    if (op == OP_fma) return sum_of_abs(f, (Val[]){ir_mul(f, args[0], args[1]), args[2]}, 2);
+    if (op == OP_matmul) return ir_matmul(f, ir_abs(f, args[0]), ir_abs(f, args[1]));
+    TIGA_ASSERT(op == OP_reduce || op == OP_fsum);
+    return ir_emit(f, op, (Val[]){ir_abs(f, args[0])}, 1, &n->attr);
+}
+
+/* Terms of a site's sum. */
+static double num_terms(const Trust *t, Val v) {
+    const Node *n = ir_node(t->f, v);
+    if (n->op == OP_result) n = ir_node(t->f, n->args[0]);
+    const Type *x = ir_type(t->f, n->args[0]);
+    if (n->op == OP_matmul) return (double)x->dim[x->rank - 1];
+    if (n->op == OP_fsum) {
+        Array a = array_of(x, &t->env->domain);
+        return (double)array_numel(&a);
+    }
+    if (n->op == OP_reduce || n->op == OP_softmax)
+        return (double)t->env->domain.set_size[map_from(t->f, n->attr.map)];
+    return n->num_args;
+}
+
+static double error_bound(const Trust *t, Val v) {
+    double eps = ir_type(t->f, v)->dtype == DT_f32 ? FLT_EPSILON : DBL_EPSILON;
+    double own = ir_op(t->f, v) == OP_result ? 16 : 2; /* the weights of a softmax are rounded too */
+    return eps * (4 * log2(num_terms(t, v) + 2) + own);
+}
+
+/* ---- which sites the data prove exact ---- */
+
+static Val largest(Fn *f, Val v) {
+    Type t = *ir_type(f, v);
+    v = ir_fmax(f, v, (1u << t.rank) - 1);
+    return t.set == SET_ALL ? v : ir_part(f, ir_rmax(f, v, map_all(t.set)), 0);
+}
+
+/* How far v is from multiples of 1/8. */
+static Val fraction(Fn *f, Val v) {
+    Val eight = ir_mul(f, v, ir_const_like(f, v, 8));
+    return largest(f, ir_abs(f, ir_sub(f, eight, ir_floor(f, eight))));
+}
+
+static const char *site_name(Trust *t, const char *what, Val v, uint32_t k) {
+    return arena_printf(t->arena, "%s.%u.%u", what, v, k);
+}
+
+static void add_proofs(Trust *t, Fn *f, Val v, const Val *args, Val mapped) {
+    const Node *n = ir_node(t->f, v);
+    ir_add_result(f, site_name(t, "sum", v, 0), largest(f, abs_form(f, n, args, mapped)));
+    for (uint32_t k = 0; k < n->num_args; k++)
+        ir_add_result(f, site_name(t, "part", v, k), fraction(f, args[k]));
+}
+
+static bool is_below(const Env *e, const char *name, double most) {
+    const Array *a = env_find(e, name);
+    return array_get(a, 0) <= most; /* false for NaN; what has no elements gives -inf */
+}
+
+static bool is_proven(Trust *t, const Env *e, Val v) {
+    bool exact = is_below(e, site_name(t, "sum", v, 0), 0x1p17);
+    for (uint32_t k = 0; k < ir_node(t->f, v)->num_args; k++)
+        exact &= is_below(e, site_name(t, "part", v, k), 0);
+    return exact;
+}
+
+/* ---- the program again, with something done at every site ---- */
+
+static Fn *rebuild(Trust *t, Val (*at_site)(Trust *t, Fn *to, Val v, const Val *args, Val mapped)) {
+    const Fn *f = t->f;
+    Fn *to = ir_new_like(arena_new(), f, f->name);
+    Val *memo = ARENA_ARRAY(t->arena, Val, ir_count(f));
+    for (Val v = 1; v < ir_count(f); v++) {
+        const Node *n = ir_node(f, v);
+        if (!t->live[v]) continue;
+        Val *args = ARENA_ARRAY(t->arena, Val, n->num_args + 1);
+        for (uint32_t k = 0; k < n->num_args; k++) args[k] = memo[n->args[k]];
+        memo[v] = n->op == OP_input ? ir_input(to, n->attr.name, n->attr.type)
+                                    : ir_emit(to, (Op)n->op, args, n->num_args, &n->attr);
+        if (is_site(t, v)) memo[v] = at_site(t, to, v, args, memo[v]);
+    }
+    for (uint32_t k = 0; k < f->results.len; k++)
+        ir_add_result(to, f->results.data[k].name, memo[f->results.data[k].val]);
+    TIGA_ASSERT(!to->status);
+    return to;
+}
+
+static Val prove(Trust *t, Fn *to, Val v, const Val *args, Val mapped) {
+    if (ir_op(t->f, v) != OP_result) add_proofs(t, to, v, args, mapped);
+    return mapped;
+}
+
+/* y + noise * bound * |y|', where that is finite. */
+static Val disturb(Trust *t, Fn *to, Val v, const Val *args, Val y) {
+    if (t->exact[v]) return y;
+    Type type = *ir_type(to, y);
+    Val noise = ir_input(to, site_name(t, "noise", v, 0), type);
+    Val size = abs_form(to, ir_node(t->f, v), args, y), zero = ir_const(to, type, 0);
+    size = ir_where(to, ir_lt(to, size, ir_const(to, type, INFINITY)), size, zero);
+    size = ir_mul(to, size, ir_const(to, type, error_bound(t, v)));
+    return ir_add(to, y, ir_mul(to, noise, size));
+}
+
+static void find_exact(Trust *t, const Case *c) {
+    if (c->data != DATA_whole) return;
+    Fn *f = rebuild(t, prove);
+    Env e = env_copy(t->env);
+    if (!env_run(&e, f))
+        for (Val v = 1; v < ir_count(t->f); v++)
+            if (t->live[v] && is_site(t, v) && ir_op(t->f, v) != OP_result)
+                t->exact[v] = is_proven(t, &e, v);
+    ir_free(f);
+}
+
+/* +-[1/2, 1] */
+static void fill_noise(const Array *a, uint64_t salt) {
+    for (int64_t i = 0, n = array_numel(a); i < n; i++) {
+        uint64_t h = hash_u64((uint64_t)i, salt);
+        double x = 0.5 + (double)(h >> 12 & 1023) / 2046;
+        array_set(a, i, h & 1 ? x : -x);
+    }
+}
+
+static void draw(Trust *t, const Fn *f, int number) {
+    t->draw[number] = env_copy(t->env);
+    Env *e = &t->draw[number];
+    for (uint32_t k = 0; k < f->inputs.len; k++) {
+        const Binding *b = &f->inputs.data[k];
+        if (env_find(e, b->name)) continue;
+        Array a = env_new(e, b->name, ir_type(f, b->val));
+        fill_noise(&a, hash_str(b->name, (uint64_t)number));
+    }
+    t->drawn_ok &= !env_run(e, f);
+}
+
+/* ---- what sites reach ---- */
+
+static bool is_step(const Fn *f, Val v) {
+    const Node *n = ir_node(f, v);
+    bool to_int = !dtype_is_float((Dtype)ir_type(f, v)->dtype);
+    bool steps = n->op == OP_floor || n->op == OP_ceil || n->op == OP_sign || n->op == OP_floordiv ||
+                 n->op == OP_mod;
+    return to_int || steps;
+}
+
+static bool divides(Op op) { return op == OP_div || op == OP_floordiv || op == OP_mod; }
+
+static void spread(Trust *t, Val v) {
+    const Fn *f = t->f;
+    const Node *n = ir_node(f, v);
+    bool is_float = dtype_is_float((Dtype)ir_type(f, v)->dtype);
+    for (uint32_t k = 0; k < n->num_args; k++) {
+        t->rough[v] |= t->rough[n->args[k]];
+        t->jumpy[v] |= t->jumpy[n->args[k]];
+        t->loose[v] |= t->loose[n->args[k]];
+    }
+    bool splits = divides((Op)n->op) && t->loose[n->args[n->num_args - 1]];
+    if (splits) t->rough[v] = t->jumpy[v] = 1;
+    if (t->rough[v] && is_step(f, v)) t->jumpy[v] = 1;
+    if (is_site(t, v)) t->loose[v] = 1;
+    if (is_site(t, v) && !t->exact[v]) t->rough[v] = 1;
+    if (is_float && (n->op == OP_rmax || n->op == OP_fmax || is_part_of(f, v, OP_rmax)))
+        t->loose[v] = 1;
+    if (!is_float) t->loose[v] = 0;
+}
+
+Trust *trust_new(Arena *a, const Fn *f, Sites sites, const Env *e, const Case *c) {
+    Trust *t = ARENA_NEW(a, Trust);
+    *t = (Trust){.arena = a, .f = f, .env = e, .sites = sites, .drawn_ok = true};
+    t->live = ir_live(a, f);
+    t->exact = ARENA_ARRAY(a, uint8_t, ir_count(f));
+    t->rough = ARENA_ARRAY(a, uint8_t, ir_count(f));
+    t->jumpy = ARENA_ARRAY(a, uint8_t, ir_count(f));
+    t->loose = ARENA_ARRAY(a, uint8_t, ir_count(f));
+    find_exact(t, c);
+    for (Val v = 1; v < ir_count(f); v++)
+        if (t->live[v]) spread(t, v);
+    for (uint32_t k = 0; k < f->results.len; k++) {
+        Val v = f->results.data[k].val;
+        t->any_rough |= t->rough[v] && !t->jumpy[v];
+    }
+    if (!t->any_rough) return t;
+    Fn *noisy = rebuild(t, disturb);
+    for (int k = 0; k < NUM_DRAWS; k++) draw(t, noisy, k);
+    ir_free(noisy);
+    return t;
+}
+
+/* ---- comparison ---- */
+
+static bool same_class(double x, double y) {
+    if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
+    return isinf(x) || isinf(y) ? x == y : true;
+}
+
+bool array_same(const Array *a, const Array *b, bool zeros_differ, int64_t *i) {
+    int64_t n = array_numel(a);
+    size_t size = (size_t)dtype_size((Dtype)a->dtype);
+    for (*i = 0; *i < n; (*i)++) {
+        if (!memcmp(array_at(a, *i), array_at(b, *i), size)) continue;
+        double x = array_get(a, *i), y = array_get(b, *i);
+        bool is_float = dtype_is_float((Dtype)a->dtype);
+        if (!is_float || !((isnan(x) && isnan(y)) || (x == y && !zeros_differ))) return false;
+    }
+    return true;
+}
+
+/* What an honest difference is at element i; NaN: anything. */
+static double allowance(const Array *const *draws, const Array *want, int64_t i) {
+    double x = array_get(want, i), most = 0;
+    double least = want->dtype == DT_f32 ? 0x1p-140 : 0x1p-1060;
+    for (int k = 0; k < NUM_DRAWS; k++) {
+        double y = array_get(draws[k], i);
+        if (!same_class(x, y)) return NAN;
+        if (isfinite(x)) most = fmax(most, fabs(x - y));
+    }
+    return 8 * most + least;
+}
+
+bool trust_agree(const Trust *t, const char *name, const Array *want, const Array *got, int64_t *i,
+                 double *allowed) {
+    Val v = ir_find_result(t->f, name);
+    *allowed = 0;
+    if (!t->rough[v]) return array_same(want, got, !t->loose[v], i);
+    if (t->jumpy[v] || !t->drawn_ok) return true;
+    const Array *draws[NUM_DRAWS];
+    for (int k = 0; k < NUM_DRAWS; k++) draws[k] = env_find(&t->draw[k], name);
+    int64_t n = array_numel(want);
+    for (*i = 0; *i < n; (*i)++) {
+        double x = array_get(want, *i), y = array_get(got, *i);
+        *allowed = allowance(draws, want, *i);
+        if (isnan(*allowed)) continue;
+        if (!same_class(x, y) || (isfinite(x) && fabs(x - y) > *allowed)) return false;
+    }
+    return true;
+}
