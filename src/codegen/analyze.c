@@ -94,7 +94,8 @@ static void note_crossing(Emit *e, Val gather) {
 
 static bool has_no_cell(const Emit *e, Val v) {
     Op op = ir_op(e->f, v);
-    return is_anchor(op) || op == OP_result || op == OP_constant || is_outer_gather(e, v);
+    bool inline_constant = op == OP_constant && !e->info[v].viewed;
+    return is_anchor(op) || op == OP_result || inline_constant || is_outer_gather(e, v);
 }
 
 static void place_cells(Emit *e) {
