@@ -9,7 +9,7 @@ import math
 import operator
 from typing import Any, Sequence
 
-from . import dtypes
+from . import arrays, dtypes
 from .staged import Value, ints, stage_of
 
 Axes = Any  # int, tuple of ints, or None
@@ -327,7 +327,8 @@ def _index_axis(x: Value, axis: int, item: Any) -> tuple[Value, int]:
     if isinstance(item, slice):
         whole = item == slice(None)
         return (x if whole else _slice(x, axis, item)), axis + 1
-    if not hasattr(item, "__index__") or (isinstance(item, Value) and not hasattr(item, "_fixed")):
+    number = hasattr(item, "_fixed") if isinstance(item, Value) else hasattr(item, "__index__")
+    if not number or arrays.is_array(item):
         raise NotImplementedError("indexing with arrays or staged values is not built yet (use numbers and slices)")
     return _apply("index", x, ints=(axis, operator.index(item))), axis
 

@@ -97,7 +97,8 @@ def text(handle: Any, what: str) -> str:
 class Record:
     """What one kernel object has run. Copies and pickles of the object start anew."""
 
-    def __init__(self) -> None:
+    def __init__(self, owner: int = 0) -> None:
+        self.owner = owner  # id of the object: a shallow copy takes the record along
         self.hits = 0
         self.misses = 0
         self.traces: dict[int, Any] = {}
@@ -118,17 +119,14 @@ class Record:
     def __deepcopy__(self, memo: Any) -> Record:
         return Record()
 
-    def __copy__(self) -> Record:
-        return Record()
-
 
 class Inspectable:
     """A kernel object that can say what it did."""
 
     def _record(self) -> Record:
         record = self.__dict__.get("_tiga_record")
-        if record is None:
-            record = self.__dict__["_tiga_record"] = Record()
+        if record is None or record.owner != id(self):
+            record = self.__dict__["_tiga_record"] = Record(id(self))
         return record
 
     def _last(self) -> Any:

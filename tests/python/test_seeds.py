@@ -1,0 +1,129 @@
+"""The founding documents' programs, unchanged, taken from the documents when the test runs."""
+
+import contextlib
+import io
+
+import numpy as np
+import pytest
+from conftest import programs, seed_text
+
+import tiga as tg
+
+torch = pytest.importorskip("torch")
+
+
+def program(number: str, *needles: str) -> str:
+    """The one program of a document that contains the needles."""
+    found = [p for p in programs(seed_text(number)) if all(n in p for n in needles)]
+    assert found, f"document {number} has no program with {needles}"
+    return found[0]
+
+
+def run(code: str, **names: object) -> tuple[dict, str]:
+    scope: dict = {"tg": tg, "torch": torch, **names}
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, "<document>", "exec"), scope)
+    return scope, out.getvalue()
+
+
+def test_first_program():
+    code = program("001", "class WeightedSum", "torch.autograd.grad")
+    scope, shown = run(code)
+    np.testing.assert_allclose(scope["out"].tolist(), [2.1, 1.2, 1.8], rtol=1e-6)
+    assert scope["dx"].tolist() == [1.0, 1.0, 0.5]
+    assert scope["dw"].tolist() == [1.0, 3.0, 2.0, 1.0, 2.0]
+    assert len(shown.splitlines()) == 2
+
+
+def test_ndata_call():
+    line = next(s for s in seed_text("001").splitlines() if s.startswith("kernel(graph=ring, ndata="))
+
+    class Diffusion(tg.MessagePassing):
+        def edge(self, src, dst, edge):
+            return edge.conductivity * (src.u - dst.u)
+
+        def node(self, dst, aggregate, dt):
+            return dst.u + dt * aggregate
+
+    ring = tg.Graph.from_coo([0, 1, 2, 3], [1, 2, 3, 0])
+    u, c = torch.tensor([1.0, 2.0, 4.0, 8.0]), torch.tensor([1.0, 2.0, 3.0, 4.0])
+    scope, _ = run(f"result = {line}", kernel=Diffusion(), ring=ring, u=u, c=c)
+    np.testing.assert_allclose(scope["result"].tolist(), [3.8, 1.9, 3.6, 6.8], rtol=1e-6)
+
+
+def attention_reference(key, query, value, scale):
+    score = (key[None] * query[:, None]).sum(-1) * scale
+    return torch.softmax(score, 1) @ value
+
+
+def test_attention_class():
+    scope, _ = run(program("001", "class Attention"))
+    n = 5
+    dst, src = np.repeat(np.arange(n), n), np.tile(np.arange(n), n)
+    graph = tg.Graph.from_coo(src, dst)
+    key, query, value = (torch.randn(n, 3, dtype=torch.float64) for _ in range(3))
+    out = scope["Attention"]()(graph=graph, src={"key": key, "value": value}, dst={"query": query}, scale=0.5)
+    torch.testing.assert_close(out, attention_reference(key, query, value, 0.5))
+
+
+def test_explain_lines():
+    scope, _ = run(program("001", "class WeightedSum", "torch.autograd.grad"))
+    kernel = scope["WeightedSum"]()
+    kernel(graph=scope["graph"], src={"x": scope["x"]}, dst={"bias": scope["bias"]}, edge={"weight": scope["weight"]})
+    lines = kernel.explain().splitlines()
+    assert [line.partition(":")[0] for line in lines[:4]] == ["backend", "provider", "lowering", "passes"]
+    assert lines[-1] == "variant cache: hits=0, misses=1"
+
+
+def test_neighbor_mean():
+    scope, _ = run(program("000", "class NeighborMean"))
+    graph = tg.Graph.from_coo([0, 0, 0, 1, 1, 2], [0, 1, 2, 1, 2, 2], num_src=4, num_dst=4)
+    out = scope["NeighborMean"]()(graph=graph, src={"x": torch.tensor([1.0, 2.0, 3.0, 4.0])}, dst={})
+    np.testing.assert_allclose(out.tolist(), [1.0, 1.5, 2.0, float("nan")])
+
+
+def test_one_pass_variance():
+    scope, _ = run(program("000", "class Variance", "combine").partition("out = NeighborVariance")[0])
+    graph = tg.Graph.from_coo([0, 1, 2, 1], [0, 0, 0, 1], num_src=3, num_dst=3)
+    x = torch.tensor([1.0, 2.0, 6.0])
+    out = scope["NeighborVariance"]()(graph=graph, src={"x": x}, dst={})
+    np.testing.assert_allclose(out.tolist(), [14 / 3, 0.0, float("nan")], rtol=1e-6)
+    assert "componentwise-additive" in scope["Variance"]().mlir()
+
+
+def test_online_softmax_by_hand():
+    scope, _ = run(program("000", "class Softmax", "combine"))
+
+    class Weighted(tg.MessagePassing):
+        reducer = scope["Softmax"]()
+
+        def edge(self, src, dst, edge):
+            return self.reducer(src.s, src.v)
+
+    graph = tg.Graph.from_coo([0, 1, 2], [0, 0, 0], num_src=3)
+    out = Weighted()(graph=graph, src={"s": torch.tensor([0.0, 1.0, -float("inf")]), "v": torch.tensor([1.0, 2.0, 3.0])})
+    np.testing.assert_allclose(out.tolist(), [(1 + 2 * np.e) / (1 + np.e)], rtol=1e-6)
+
+
+def test_product_of_gates_is_refused_by_name():
+    scope, _ = run(program("000", "class Product", "combine"))
+    with pytest.raises(NotImplementedError, match="product"):
+        scope["GateReliability"]()(graph=tg.Graph.regular(3, 1), edge={"open_probability": torch.ones(3)})
+
+
+def test_torch_interop():
+    scope, _ = run(interop_source())
+    x = scope["x"]
+    expected = x.roll(1) + x.roll(-1)
+    torch.testing.assert_close(scope["output"], expected)
+    assert scope["round_trip"].data_ptr() == x.data_ptr()
+    assert scope["kernel"].schedules[0].resources
+
+
+def interop_source() -> str:
+    """torch_interop.py: it stands after its own docstring."""
+    text = seed_text("002")
+    start = text.index('"""Default Torch interface, plus')
+    end = text.index("# Inspect: kernel.explain(), kernel.schedules", start)
+    return text[start:end]
