@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Sequence
+from typing import Any, Callable, Sequence
 
 from . import arrays, dtypes
 from .staged import Value, ints, stage_of
@@ -339,6 +339,27 @@ def _slice(x: Value, axis: int, item: slice) -> Value:
     return _apply("slice", x, ints=(axis, start, stop if stop >= 0 else -n - 1, step))
 
 
+# ---- operators by the names that torch and NumPy give them ----
+
+OPERATORS = {
+    "add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div", "divide": "div",
+    "true_divide": "div", "truediv": "div", "floor_divide": "floordiv", "floordiv": "floordiv", "mod": "mod",
+    "remainder": "mod", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "and": "and", "bitwise_and": "and",
+    "logical_and": "and", "or": "or", "bitwise_or": "or", "logical_or": "or", "xor": "xor", "bitwise_xor": "xor",
+    "logical_xor": "xor", "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt", "greater": "gt",
+    "ge": "ge", "greater_equal": "ge", "eq": "eq", "equal": "eq", "ne": "ne", "not_equal": "ne",
+}
+
+
+def operator_function(name: str) -> Callable[[Any, Any], Value]:
+    """The builder's operation of two operands as a function."""
+
+    def call(x: Any, y: Any) -> Value:
+        return _apply(name, x, y)
+
+    return call
+
+
 # ---- as methods ----
 
 _METHODS = """exp log sqrt rsqrt square reciprocal tanh abs sign neg floor ceil relu leaky_relu sigmoid silu
@@ -346,6 +367,8 @@ softplus elu isnan isfinite maximum minimum where clamp pow sum mean prod max mi
 softmax log_softmax reshape broadcast_to permute transpose flatten squeeze unsqueeze matmul""".split()
 for _name in _METHODS:
     setattr(Value, _name, globals()[_name])
+for _name, _operation in OPERATORS.items():
+    setattr(Value, _name, operator_function(_operation))
 
 
 def _where_method(self: Value, condition: Any, other: Any) -> Value:

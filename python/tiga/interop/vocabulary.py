@@ -8,15 +8,8 @@ from .. import functions as tg
 from ..staged import Value, stage_of
 
 
-def _operator(name: str) -> Callable[..., Value]:
-    def call(x: Any, y: Any) -> Value:
-        return stage_of((x, y), name).apply(name, (x, y))
-
-    return call
-
-
-def _swapped(name: str) -> Callable[..., Value]:
-    return lambda x, y: _operator(name)(y, x)
+def _swapped(function: Callable[..., Value]) -> Callable[..., Value]:
+    return lambda x, y: function(y, x)
 
 
 def _unary(name: str) -> Callable[..., Value]:
@@ -54,15 +47,6 @@ def _log_softmax(x: Any, dim: Any = None, _stacklevel: int = 3) -> Value:
     return tg.log_softmax(x, dim)
 
 
-_OPERATORS = {
-    "add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div", "divide": "div",
-    "true_divide": "div", "truediv": "div", "floor_divide": "floordiv", "floordiv": "floordiv", "mod": "mod",
-    "remainder": "mod", "matmul": "matmul", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "and": "and",
-    "bitwise_and": "and", "logical_and": "and", "or": "or", "bitwise_or": "or", "logical_or": "or", "xor": "xor",
-    "bitwise_xor": "xor", "logical_xor": "xor", "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt",
-    "greater": "gt", "ge": "ge", "greater_equal": "ge", "eq": "eq", "equal": "eq", "ne": "ne", "not_equal": "ne",
-    "maximum": "maximum", "minimum": "minimum",
-}
 _UNARY = {
     "absolute": "abs", "negative": "neg", "invert": "not", "bitwise_not": "not", "logical_not": "not",
     "rsqrt": "rsqrt",
@@ -83,8 +67,9 @@ _RENAMED: dict[str, Callable[..., Any]] = {
 def _table() -> dict[str, Callable[..., Any]]:
     table: dict[str, Callable[..., Any]] = {n: getattr(tg, n) for n in tg._METHODS}
     table.update({n: getattr(tg, n) for n in ("cat", "stack", "linear")})
-    table.update({n: _operator(o) for n, o in _OPERATORS.items()})
-    table.update({f"r{n}": _swapped(o) for n, o in _OPERATORS.items()})
+    operators = {n: tg.operator_function(o) for n, o in tg.OPERATORS.items()}
+    table.update(operators)
+    table.update({f"r{n}": _swapped(f) for n, f in operators.items()})
     table.update({n: _unary(o) for n, o in _UNARY.items()})
     table.update(_RENAMED)
     return table
