@@ -150,6 +150,8 @@ static void add_acc(Emit *e, Val v) {
         a->weight = cell_new(e, d, scores, CELL_local);
         a->scale = cell_new(e, d, scores, CELL_local);
     }
+    a->sums = a->kind == ACC_softmax || (a->kind == ACC_reduce && dtype_is_float(d));
+    carry_new_cells(e, a);
     set_result_cells(e, a);
 }
 

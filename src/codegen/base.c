@@ -198,6 +198,21 @@ void emit_loop_end(Emit *e, Loop *l) {
 
 /* ---- blocks ---- */
 
+If emit_if(Emit *e, LLVMValueRef condition) {
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(e->context, e->function, "");
+    If branch = {LLVMAppendBasicBlockInContext(e->context, e->function, ""), e->log.len};
+    LLVMBuildCondBr(e->builder, condition, body, branch.done);
+    LLVMPositionBuilderAtEnd(e->builder, body);
+    return branch;
+}
+
+void emit_if_end(Emit *e, If *branch) {
+    memo_pop(e, branch->mark);
+    LLVMBuildBr(e->builder, branch->done);
+    LLVMMoveBasicBlockAfter(branch->done, LLVMGetLastBasicBlock(e->function));
+    LLVMPositionBuilderAtEnd(e->builder, branch->done);
+}
+
 unsigned emit_lanes(const Emit *e, int64_t n) {
     unsigned lanes = 1;
     while (lanes < (unsigned)e->max_lanes && lanes < n) lanes *= 2;

@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 1 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 2 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {
@@ -50,7 +50,7 @@ typedef struct {
     /* Whole rows [row, row_end), all phases, stores included. slot is NULL where !has_slots. */
     void (*rows)(const KernelArgs *a, int64_t row, int64_t row_end, char *slot);
     /* A split row: for each phase p in order:  begin(p, row, state) in each part's own copy of the
-     * row's state;  part over its edges;  merge parts' states left to right into the first;
+     * row's state;  part over its edges;  merge parts' states, neighbours by pairs, into the first;
      * finish(p) on the merged state (computes the row values that the next phase needs; after the
      * last phase stores the row's results). Parts of phase p + 1 start from copies of the state. */
     void (*begin)(const KernelArgs *a, int64_t phase, int64_t row, char *state);
@@ -58,7 +58,7 @@ typedef struct {
                  char *state, char *slot);
     void (*merge)(const KernelArgs *a, int64_t phase, char *into, const char *from);
     void (*finish)(const KernelArgs *a, int64_t phase, int64_t row, char *state, char *slot);
-    /* Slots: init before use; merge left to right; then end computes and stores what lives on `all`.
+    /* Slots: init before use; merge neighbours by pairs; then end computes and stores what lives on `all`.
      * end is called once in every kernel, after its last row; slot is NULL where !has_slots. */
     void (*slot_begin)(const KernelArgs *a, char *slot);
     void (*slot_merge)(const KernelArgs *a, char *into, const char *from);

@@ -73,6 +73,9 @@ typedef struct {
     bool slot;    /* reduces to `all` */
     bool used[2]; /* results that somebody reads */
     int cell[3];  /* reduce: sum. rmax: M, count. softmax: a then o, m then L, l */
+    bool sums;    /* floats are added: in groups, see carry.c */
+    int carry[2][3];           /* cells of carry.c */
+    LLVMValueRef at[3][3];     /* where groups are summed, in the function at hand */
     int weight, scale; /* softmax: of one edge, in the score's shape */
 } Acc;
 
@@ -150,6 +153,14 @@ typedef struct {
 Loop emit_loop(Emit *e, LLVMValueRef first, LLVMValueRef last, LLVMValueRef step);
 void emit_loop_end(Emit *e, Loop *loop);
 
+/* if (condition) { .. }; memos of the body end with it. */
+typedef struct {
+    LLVMBasicBlockRef done;
+    uint32_t mark;
+} If;
+If emit_if(Emit *e, LLVMValueRef condition);
+void emit_if_end(Emit *e, If *branch);
+
 unsigned emit_lanes(const Emit *e, int64_t n);
 int64_t emit_num_blocks(const Emit *e, int64_t n);
 bool emit_rolled(const Emit *e, int64_t n);
@@ -222,6 +233,18 @@ void acc_init(Emit *e, const Acc *a);
 void acc_step(Emit *e, const Acc *a);
 void acc_merge(Emit *e, const Acc *a);
 void acc_finish(Emit *e, const Acc *a);
+
+/* ---- carry.c: float sums in groups ---- */
+enum { CARRY_GROUP = 32 };
+void carry_new_cells(Emit *e, Acc *a);
+/* Of a row's sums: level 0 is the accumulator itself. Of slots' sums: level 2 is. */
+void carry_open_row(Emit *e, Acc *a);
+void carry_open_slot(Emit *e, Acc *a);
+void carry_start(Emit *e, const Acc *a, int level);
+/* Adds `level` to the next and starts it anew. */
+void carry_up(Emit *e, const Acc *a, int level);
+/* A row's sum out of all levels, back in its accumulator. */
+void carry_gather(Emit *e, const Acc *a);
 
 /* ---- kernel.c ---- */
 extern const char *const entry_names[NUM_ENTRIES];

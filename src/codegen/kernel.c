@@ -139,12 +139,6 @@ static void for_cells_of(Emit *e, const Acc *a, void (*fn)(Emit *e, int cell, LL
         if (a->cell[k] != NO_CELL) fn(e, a->cell[k], state);
 }
 
-/* Slot accumulators that some step of a level and phase touches; phase -1: any. */
-static void for_slot_cells(Emit *e, void (*fn)(Emit *e, int cell, LLVMValueRef state)) {
-    for (uint32_t k = 0; k < e->accs.len; k++)
-        if (e->accs.data[k].slot) for_cells_of(e, &e->accs.data[k], fn, e->slot);
-}
-
 /* ---- levels ---- */
 
 /* Cells of values on `all` that depend on no row. */
@@ -224,8 +218,7 @@ static bool is_edge_result(const Emit *e, uint32_t k, int phase) {
     return level_of(e, v) == LEVEL_edge && e->kernel->place[v].phase == phase;
 }
 
-/* One sweep over edges [first, last) of the row. */
-static void sweep(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
+static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     Prefetch ahead = prefetch_new(e, phase);
     LLVMValueRef cols = hoisted_argument(e, offsetof(KernelArgs, col));
     LLVMValueRef edges = e->request->has_edge ? hoisted_argument(e, offsetof(KernelArgs, edge)) : NULL;
@@ -239,6 +232,124 @@ static void sweep(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     for (uint32_t k = 0; k < e->f->results.len; k++)
         if (is_edge_result(e, k, phase)) store_result(e, k, e->edge);
     emit_loop_end(e, &l);
+}
+
+/* ---- sums in groups (carry.c) ---- */
+
+static bool is_sum_of_row(const Acc *a, int phase) { return a->sums && is_of_row(a, phase); }
+
+static bool is_sum_of_slot(const Acc *a) { return a->sums && a->slot; }
+
+static bool has_sums(const Emit *e, int phase) {
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        const Acc *a = &e->accs.data[k];
+        if (a->sums && a->level == LEVEL_edge && a->phase == phase) return true;
+    }
+    return false;
+}
+
+/* Level `level` of every sum that the phase's edges feed goes up. */
+static void carry_edges(Emit *e, int phase, int level) {
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        const Acc *a = &e->accs.data[k];
+        if (a->sums && a->level == LEVEL_edge && a->phase == phase) carry_up(e, a, level);
+    }
+}
+
+static LLVMValueRef compare(Emit *e, LLVMIntPredicate how, LLVMValueRef a, int64_t b) {
+    return LLVMBuildICmp(e->builder, how, a, emit_i64(e, b), "");
+}
+
+/* Every 32nd group of a row empties the second level too. */
+static void carry_group(Emit *e, int phase, LLVMValueRef first, LLVMValueRef at) {
+    enum { MASK = CARRY_GROUP * CARRY_GROUP - 1, LAST = CARRY_GROUP * (CARRY_GROUP - 1) };
+    carry_edges(e, phase, 0);
+    LLVMValueRef done = LLVMBuildSub(e->builder, at, first, "");
+    LLVMValueRef place = LLVMBuildAnd(e->builder, done, emit_i64(e, MASK), "");
+    If full = emit_if(e, compare(e, LLVMIntEQ, place, LAST));
+    carry_edges(e, phase, 1);
+    emit_if_end(e, &full);
+}
+
+/* One sweep over edges [first, last) of the row. */
+static void sweep(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
+    if (!has_sums(e, phase)) {
+        sweep_edges(e, phase, first, last);
+        return;
+    }
+    LLVMValueRef count = LLVMBuildSub(e->builder, last, first, "");
+    LLVMValueRef many = compare(e, LLVMIntSGT, count, CARRY_GROUP);
+    If start = emit_if(e, many);
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        Acc *a = &e->accs.data[k];
+        if (!is_sum_of_row(a, phase)) continue;
+        carry_open_row(e, a);
+        carry_start(e, a, 1);
+        carry_start(e, a, 2);
+    }
+    emit_if_end(e, &start);
+    Loop groups = emit_loop(e, first, last, emit_i64(e, CARRY_GROUP));
+    LLVMValueRef end = emit_add(e, groups.index, emit_i64(e, CARRY_GROUP));
+    LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntSLT, end, last, "");
+    sweep_edges(e, phase, groups.index, LLVMBuildSelect(e->builder, inside, end, last, ""));
+    If up = emit_if(e, many);
+    carry_group(e, phase, first, groups.index);
+    emit_if_end(e, &up);
+    emit_loop_end(e, &groups);
+    If gather = emit_if(e, many);
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (is_sum_of_row(&e->accs.data[k], phase)) carry_gather(e, &e->accs.data[k]);
+    emit_if_end(e, &gather);
+}
+
+/* Slots' sums over the rows of a call: counted in edges and rows since the last group. */
+static void slots_open(Emit *e) {
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        Acc *a = &e->accs.data[k];
+        if (!a->slot) continue;
+        if (a->sums) carry_open_slot(e, a);
+        else for_cells_of(e, a, keep, e->slot);
+    }
+}
+
+static void slots_up(Emit *e, int level) {
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (is_sum_of_slot(&e->accs.data[k])) carry_up(e, &e->accs.data[k], level);
+}
+
+static void slots_close(Emit *e) {
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        const Acc *a = &e->accs.data[k];
+        if (a->slot && !a->sums) for_cells_of(e, a, put_back, e->slot);
+    }
+    slots_up(e, 0);
+    slots_up(e, 1);
+}
+
+static bool has_slot_sums(const Emit *e) {
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (is_sum_of_slot(&e->accs.data[k])) return true;
+    return false;
+}
+
+/* Adds `more` to a count; where it reaches a group's size, resets it and says so. */
+static LLVMValueRef count_up(Emit *e, LLVMValueRef counter, LLVMValueRef more) {
+    LLVMValueRef now = emit_add(e, LLVMBuildLoad2(e->builder, e->i64, counter, ""), more);
+    LLVMValueRef full = compare(e, LLVMIntSGE, now, CARRY_GROUP);
+    LLVMBuildStore(e->builder, LLVMBuildSelect(e->builder, full, emit_i64(e, 0), now, ""), counter);
+    return full;
+}
+
+/* After a row: a group of slots' sums may be full. counters: of terms, of groups. */
+static void slots_row_done(Emit *e, const LLVMValueRef *counters) {
+    LLVMValueRef terms = emit_i64(e, 1);
+    if (e->row_begin) terms = emit_add(e, terms, LLVMBuildSub(e->builder, e->row_end, e->row_begin, ""));
+    If group = emit_if(e, count_up(e, counters[0], terms));
+    slots_up(e, 0);
+    If second = emit_if(e, count_up(e, counters[1], emit_i64(e, 1)));
+    slots_up(e, 1);
+    emit_if_end(e, &second);
+    emit_if_end(e, &group);
 }
 
 /* ---- whole rows ---- */
@@ -265,7 +376,13 @@ static void emit_rows(Emit *e) {
     function_begin(e, entry_names[ENTRY_rows], "piip");
     int num_phases = (int)e->kernel->num_phases;
     e->slot = param(e, 3);
-    for_slot_cells(e, keep);
+    bool slot_sums = has_slot_sums(e);
+    LLVMValueRef counters[2];
+    for (int k = 0; k < 2 && slot_sums; k++) {
+        counters[k] = emit_temp(e, e->i64);
+        LLVMBuildStore(e->builder, emit_i64(e, 0), counters[k]);
+    }
+    slots_open(e);
     once(e);
     Loop l = emit_loop(e, param(e, 1), param(e, 2), emit_i64(e, 1));
     find_row(e, l.index);
@@ -276,8 +393,9 @@ static void emit_rows(Emit *e) {
         for_row_accs(e, p, acc_finish);
     }
     row_results(e);
+    if (slot_sums) slots_row_done(e, counters);
     emit_loop_end(e, &l);
-    for_slot_cells(e, put_back);
+    slots_close(e);
     function_end(e);
 }
 
@@ -329,11 +447,11 @@ static void emit_part(Emit *e) {
     function_begin(e, entry_names[ENTRY_part], "piiiipp");
     e->state = param(e, 5);
     e->slot = param(e, 6);
-    for_slot_cells(e, keep);
+    slots_open(e);
     once(e);
     find_row(e, param(e, 2));
     for_phases(e, param(e, 1), part_phase);
-    for_slot_cells(e, put_back);
+    slots_close(e);
     function_end(e);
 }
 

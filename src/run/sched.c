@@ -6,9 +6,9 @@
  *
  *   sweep 0         items are chunks: whole rows run through all phases; parts of split rows
  *                   do phase 0
- *   join p          items are split rows: their parts' states merge left to right, finish(p)
+ *   join p          items are split rows: their parts' states merge by pairs of neighbours, finish(p)
  *   sweep p >= 1    items are parts of split rows
- *   last            slots merge left to right; end */
+ *   last            slots merge by pairs of neighbours; end */
 #include "run/sched.h"
 
 #include "base/pool.h"
@@ -135,13 +135,19 @@ static void next_sweep(void *ctx, int64_t g) {
         run_part(s, p, s->split.chunk[p], slot_of_group(s, g));
 }
 
+/* Neighbours first, then pairs of pairs: rounding grows with the logarithm of their number. */
+static void merge_parts(const Sched *s, int64_t first, int64_t n) {
+    for (int64_t step = 1; step < n; step *= 2)
+        for (int64_t p = first; p + step < first + n; p += 2 * step)
+            s->job->code->merge(s->job->args, s->phase, state_of_part(s, p), state_of_part(s, p + step));
+}
+
 static void join_row(const Sched *s, int64_t row, char *slot) {
     const Split *split = &s->split;
     const Job *job = s->job;
     int64_t first = split->first[row], end = split->first[row + 1];
     char *state = state_of_part(s, first);
-    for (int64_t p = first + 1; p < end; p++)
-        job->code->merge(job->args, s->phase, state, state_of_part(s, p));
+    merge_parts(s, first, end - first);
     job->code->finish(job->args, s->phase, job->csr->chunks[split->chunk[first]].row, state, slot);
     if (s->phase + 1 == job->num_phases) return;
     for (int64_t p = first + 1; p < end; p++)
@@ -208,8 +214,9 @@ static Status sweep_and_join(Sched *s) {
 
 static void finish_slots(const Sched *s) {
     const Job *job = s->job;
-    for (int64_t k = 1; s->slots && k < s->num_slots; k++)
-        job->code->slot_merge(job->args, s->slots, slot_of_group(s, k));
+    for (int64_t step = 1; s->slots && step < s->num_slots; step *= 2)
+        for (int64_t k = 0; k + step < s->num_slots; k += 2 * step)
+            job->code->slot_merge(job->args, slot_of_group(s, k), slot_of_group(s, k + step));
     job->code->end(job->args, s->slots);
 }
 
