@@ -100,6 +100,21 @@ LLVMValueRef emit_field(Emit *e, LLVMValueRef ptr, uint64_t offset, LLVMTypeRef 
     return value;
 }
 
+LLVMValueRef emit_argument(Emit *e, LLVMValueRef from, uint64_t offset, LLVMTypeRef type) {
+    LLVMBuilderRef here = e->builder;
+    e->builder = e->entry;
+    LLVMValueRef value = emit_field(e, from, offset, type);
+    e->builder = here;
+    return value;
+}
+
+LLVMValueRef emit_index(Emit *e, LLVMValueRef array, LLVMValueRef pos) {
+    LLVMTypeRef type = e->request->wide ? e->i64 : e->i32;
+    LLVMValueRef at = LLVMBuildGEP2(e->builder, type, array, &pos, 1, "");
+    LLVMValueRef value = LLVMBuildLoad2(e->builder, type, at, "");
+    return e->request->wide ? value : LLVMBuildSExt(e->builder, value, e->i64, "");
+}
+
 static void set_align(Emit *e, LLVMValueRef call, unsigned param, unsigned align) {
     unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
     LLVMAddCallSiteAttribute(call, param, LLVMCreateEnumAttribute(e->context, kind, align));

@@ -133,6 +133,10 @@ LLVMValueRef emit_mul(Emit *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef emit_at(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes); /* ptr + bytes */
 LLVMValueRef emit_field(Emit *e, LLVMValueRef ptr, uint64_t offset, LLVMTypeRef type); /* aligned load */
 
+/* The same before everything else: what is an argument or reached from one never changes in a call. */
+LLVMValueRef emit_argument(Emit *e, LLVMValueRef from, uint64_t offset, LLVMTypeRef type);
+LLVMValueRef emit_index(Emit *e, LLVMValueRef array, LLVMValueRef pos); /* entry of an index array: i64 */
+
 /* Elements of memory: lanes from ptr on, aligned to `align` bytes; count < lanes reads only those. */
 LLVMValueRef emit_load(Emit *e, LLVMValueRef ptr, Dtype d, unsigned lanes, unsigned count, unsigned align);
 void emit_store(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes, unsigned count,

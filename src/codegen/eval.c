@@ -5,29 +5,21 @@
 
 /* ---- buffers ---- */
 
-static LLVMValueRef load_argument(Emit *e, LLVMValueRef from, uint64_t offset, LLVMTypeRef type) {
-    LLVMBuilderRef here = e->builder;
-    e->builder = e->entry;
-    LLVMValueRef value = emit_field(e, from, offset, type);
-    e->builder = here;
-    return value;
-}
-
 static LLVMValueRef buffers(Emit *e) {
-    return load_argument(e, e->args, offsetof(KernelArgs, buffers), e->ptr);
+    return emit_argument(e, e->args, offsetof(KernelArgs, buffers), e->ptr);
 }
 
 LLVMValueRef buffer_data(Emit *e, int buffer) {
     LLVMValueRef *slot = &e->data[buffer];
     uint64_t at = (uint64_t)buffer * sizeof(Buffer) + offsetof(Buffer, data);
-    if (!*slot) *slot = load_argument(e, buffers(e), at, e->ptr);
+    if (!*slot) *slot = emit_argument(e, buffers(e), at, e->ptr);
     return *slot;
 }
 
 LLVMValueRef buffer_stride(Emit *e, int buffer, int axis) {
     LLVMValueRef *slot = &e->stride[buffer * (MAX_RANK + 1) + axis];
     uint64_t at = (uint64_t)buffer * sizeof(Buffer) + offsetof(Buffer, stride) + 8 * (uint64_t)axis;
-    if (!*slot) *slot = load_argument(e, buffers(e), at, e->i64);
+    if (!*slot) *slot = emit_argument(e, buffers(e), at, e->i64);
     return *slot;
 }
 

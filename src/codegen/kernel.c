@@ -60,10 +60,6 @@ static void function_end(Emit *e) {
 
 static LLVMValueRef param(Emit *e, unsigned k) { return LLVMGetParam(e->function, k); }
 
-static LLVMValueRef argument(Emit *e, uint64_t offset, LLVMTypeRef type) {
-    return emit_field(e, e->args, offset, type);
-}
-
 /* ---- cells in states ---- */
 
 static LLVMValueRef cell_in(Emit *e, const Cell *c, LLVMValueRef state) {
@@ -198,21 +194,6 @@ static void row_results(Emit *e) {
         if (is_level(e, e->f->results.data[k].val, LEVEL_row)) store_result(e, k, e->row);
 }
 
-static LLVMValueRef load_index(Emit *e, LLVMValueRef array, LLVMValueRef pos) {
-    LLVMTypeRef type = e->request->wide ? e->i64 : e->i32;
-    LLVMValueRef at = LLVMBuildGEP2(e->builder, type, array, &pos, 1, "");
-    LLVMValueRef value = LLVMBuildLoad2(e->builder, type, at, "");
-    return e->request->wide ? value : LLVMBuildSExt(e->builder, value, e->i64, "");
-}
-
-static LLVMValueRef hoisted_argument(Emit *e, uint64_t offset) {
-    LLVMBuilderRef here = e->builder;
-    e->builder = e->entry;
-    LLVMValueRef value = argument(e, offset, e->ptr);
-    e->builder = here;
-    return value;
-}
-
 static bool is_edge_result(const Emit *e, uint32_t k, int phase) {
     Val v = e->f->results.data[k].val;
     return level_of(e, v) == LEVEL_edge && e->kernel->place[v].phase == phase;
@@ -220,12 +201,12 @@ static bool is_edge_result(const Emit *e, uint32_t k, int phase) {
 
 static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     Prefetch ahead = prefetch_new(e, phase);
-    LLVMValueRef cols = hoisted_argument(e, offsetof(KernelArgs, col));
-    LLVMValueRef edges = e->request->has_edge ? hoisted_argument(e, offsetof(KernelArgs, edge)) : NULL;
+    LLVMValueRef cols = emit_argument(e, e->args, offsetof(KernelArgs, col), e->ptr);
+    LLVMValueRef edges = e->request->has_edge ? emit_argument(e, e->args, offsetof(KernelArgs, edge), e->ptr) : NULL;
     Loop l = emit_loop(e, first, last, emit_i64(e, 1));
     e->pos = l.index;
-    e->edge = edges ? load_index(e, edges, e->pos) : e->pos;
-    e->col = load_index(e, cols, e->pos);
+    e->edge = edges ? emit_index(e, edges, e->pos) : e->pos;
+    e->col = emit_index(e, cols, e->pos);
     prefetch_emit(e, &ahead);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (runs_at(&e->accs.data[k], LEVEL_edge, phase)) acc_step(e, &e->accs.data[k]);
@@ -357,7 +338,7 @@ static void slots_row_done(Emit *e, const LLVMValueRef *counters) {
 static void find_row(Emit *e, LLVMValueRef row) {
     e->row = row;
     if (e->kernel->map == MAP_NONE) return;
-    LLVMValueRef row_ptr = hoisted_argument(e, offsetof(KernelArgs, row_ptr));
+    LLVMValueRef row_ptr = emit_argument(e, e->args, offsetof(KernelArgs, row_ptr), e->ptr);
     LLVMValueRef at = LLVMBuildGEP2(e->builder, e->i64, row_ptr, &row, 1, "");
     e->row_begin = emit_field(e, at, 0, e->i64);
     e->row_end = emit_field(e, at, 8, e->i64);

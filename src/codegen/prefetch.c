@@ -62,20 +62,11 @@ static void hint_row(Emit *e, LLVMValueRef ptr, int64_t bytes) {
 
 /* Position `ahead` further, or the last one. */
 static LLVMValueRef position_ahead(Emit *e, int64_t ahead) {
-    LLVMValueRef num = emit_field(e, e->args, offsetof(KernelArgs, num_edges), e->i64);
+    LLVMValueRef num = emit_argument(e, e->args, offsetof(KernelArgs, num_edges), e->i64);
     LLVMValueRef last = LLVMBuildSub(e->builder, num, emit_i64(e, 1), "");
     LLVMValueRef pos = emit_add(e, e->pos, emit_i64(e, ahead));
     LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntSLT, pos, last, "");
     return LLVMBuildSelect(e->builder, inside, pos, last, "");
-}
-
-static LLVMValueRef index_array(Emit *e, uint64_t offset) { return emit_field(e, e->args, offset, e->ptr); }
-
-static LLVMValueRef index_at(Emit *e, LLVMValueRef array, LLVMValueRef pos) {
-    LLVMTypeRef type = e->request->wide ? e->i64 : e->i32;
-    LLVMValueRef at = LLVMBuildGEP2(e->builder, type, array, &pos, 1, "");
-    LLVMValueRef value = LLVMBuildLoad2(e->builder, type, at, "");
-    return e->request->wide ? value : LLVMBuildSExt(e->builder, value, e->i64, "");
 }
 
 static void hint_rows(Emit *e, int buffer, LLVMValueRef at, int64_t bytes) {
@@ -92,9 +83,9 @@ static void hint_stream(Emit *e, LLVMValueRef array) {
 static void hint_fields(Emit *e, const Prefetch *p) {
     LLVMValueRef at = emit_add(e, e->pos, emit_i64(e, STREAM_AHEAD));
     if (e->request->has_edge) {
-        LLVMValueRef edges = index_array(e, offsetof(KernelArgs, edge));
+        LLVMValueRef edges = emit_argument(e, e->args, offsetof(KernelArgs, edge), e->ptr);
         hint_stream(e, edges);
-        at = index_at(e, edges, position_ahead(e, p->distance));
+        at = emit_index(e, edges, position_ahead(e, p->distance));
     }
     for (Val v = 1; v < ir_count(e->f); v++)
         if (p->need[v] && ir_op(e->f, v) == OP_input && level_of(e, v) == LEVEL_edge && is_dense(e, e->info[v].buffer))
@@ -103,13 +94,13 @@ static void hint_fields(Emit *e, const Prefetch *p) {
 
 void prefetch_emit(Emit *e, const Prefetch *p) {
     if (!p->need) return;
-    LLVMValueRef cols = index_array(e, offsetof(KernelArgs, col)), at = NULL;
+    LLVMValueRef cols = emit_argument(e, e->args, offsetof(KernelArgs, col), e->ptr), at = NULL;
     for (Val v = 1; v < ir_count(e->f); v++) {
         int buffer = p->need[v] && is_gathered(e, v) ? e->info[ir_arg(e->f, v, 0)].buffer : -1;
         if (buffer < 0 || !is_dense(e, buffer)) continue;
         if (!at) {
             hint_stream(e, cols);
-            at = index_at(e, cols, position_ahead(e, p->distance));
+            at = emit_index(e, cols, position_ahead(e, p->distance));
         }
         hint_rows(e, buffer, at, row_bytes(e, v));
     }
