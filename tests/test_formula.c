@@ -2,6 +2,7 @@
  * Values were worked out by hand. */
 #include "capture/meaning.h"
 #include "interp/interp.h"
+#include "ir/verify.h"
 #include "opt/opt.h"
 
 #include <setjmp.h>
@@ -67,6 +68,7 @@ static Status evaluate(Arena *a, const char *text, float *out) {
     Graph *g;
     Status st = build(a, text, &built);
     if (st) return st;
+    assert_int_equal(ir_verify(built, NULL), 0);
     const Fn *f = opt_prepare(arena_new(), built);
     IndexArray rows = {row_ptr, 4, 8, true}, cols = {col_idx, 5, 8, true};
     assert_int_equal(graph_from_csr(&rows, &cols, 3, false, &g), ST_OK);

@@ -45,25 +45,19 @@ void tg_builder_free(tg_builder *b) {
 }
 
 typedef struct {
-    const Fn *f;
+    const Builder *b;
     tg_program *out;
 } Closing;
 
 static Status program_body(void *ctx) {
     Closing *q = ctx;
-    const Fn *from = q->f;
-    Fn *f = ir_new_like(arena_new(), from, from->name);
-    Val *memo = ARENA_ARRAY(f->arena, Val, ir_count(from));
-    for (uint32_t k = 0; k < from->inputs.len; k++) ir_copy(f, from, from->inputs.data[k].val, memo);
-    for (uint32_t k = 0; k < from->results.len; k++)
-        ir_add_result(f, from->results.data[k].name, ir_copy(f, from, from->results.data[k].val, memo));
-    q->out = program_of(f);
+    q->out = program_of(build_program(q->b, arena_new()));
     return ST_OK;
 }
 
 tg_program *tg_builder_program(tg_builder *b) {
     if (!b) return door_null("builder"), NULL;
-    Closing q = {b->b->f, NULL};
+    Closing q = {b->b, NULL};
     if (b->b->f->status) return NULL;
     if (!b->b->f->results.len) return err_set(ST_INVAL, "the program has no result (tg_out marks one)"), NULL;
     return door_run(program_body, &q) ? NULL : q.out;

@@ -382,7 +382,7 @@ Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *i
         if (!m.locals.data[k].used || !strcmp(m.locals.data[k].name, "out"))
             ir_add_result(m.b->f, m.locals.data[k].name, m.locals.data[k].val);
     if (!m.b->f->results.len) return err_set(ST_SYNTAX, "1:1: the formula defines no result");
-    *out = m.b->f;
+    *out = build_program(m.b, takes);
     return ST_OK;
 }
 

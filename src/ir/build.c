@@ -21,6 +21,22 @@ Builder *build_new(Arena *takes, const char *name, bool homogeneous) {
     return b;
 }
 
+Fn *build_program(const Builder *b, Arena *takes) {
+    const Fn *from = b->f;
+    Fn *f = ir_new_like(takes, from, from->name);
+    Val *memo = ARENA_ARRAY(takes, Val, ir_count(from));
+    const uint8_t *live = ir_live(takes, from);
+    for (Val v = 1; v < ir_count(from); v++) {
+        const Attr *attr = &ir_node(from, v)->attr;
+        if (live[v] && ir_op(from, v) == OP_constant)
+            memo[v] = ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = attr->bits, .type = attr->type});
+    }
+    for (uint32_t k = 0; k < from->inputs.len; k++) ir_copy(f, from, from->inputs.data[k].val, memo);
+    for (uint32_t k = 0; k < from->results.len; k++)
+        ir_add_result(f, from->results.data[k].name, ir_copy(f, from, from->results.data[k].val, memo));
+    return f;
+}
+
 Val build_fail(Builder *b, Status status, const char *format, ...) {
     if (b->f->status) return 0; /* the first message stays */
     char text[1024];

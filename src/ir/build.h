@@ -15,6 +15,8 @@ typedef struct {
 } Builder;
 
 Builder *build_new(Arena *takes, const char *name, bool homogeneous);
+/* The finished program: every input, the results and what they need; literals are constants like any. */
+Fn *build_program(const Builder *b, Arena *takes);
 
 /* The role is in the name: "src.x" "dst.x" "edge.x" "node.x", else a parameter. */
 Val build_input(Builder *b, const char *name, Dtype dtype, int rank, const int64_t *dim);
