@@ -137,8 +137,9 @@ typedef struct {
     int64_t count;
 } Held;
 
-/* Strides of another order of axes, with a gap, backwards along the last axis: legal, and odd. */
-static inline void odd_strides(Array *a, int64_t *bytes) {
+/* Strides of another order of axes, with a gap, backwards along the last axis: legal, and odd. The
+ * first element's place in the bytes. */
+static inline int64_t odd_strides(Array *a, int64_t *bytes) {
     int64_t size = dtype_size((Dtype)a->dtype) + (a->dtype == DT_bool ? 0 : 1), step = size;
     for (int k = 0; k < a->rank; k++) {
         a->stride[k] = step;
@@ -146,9 +147,9 @@ static inline void odd_strides(Array *a, int64_t *bytes) {
     }
     *bytes = step;
     int last = a->rank - 1;
-    if (last < 0 || a->dim[last] < 2) return;
-    a->data = (char *)a->data + (a->dim[last] - 1) * a->stride[last];
+    if (last < 0 || a->dim[last] < 2) return 0;
     a->stride[last] = -a->stride[last];
+    return (1 - a->dim[last]) * a->stride[last];
 }
 
 static inline Held held_new(const Type *t, const int64_t *set_size, bool odd) {
@@ -162,12 +163,9 @@ static inline Held held_new(const Type *t, const int64_t *set_size, bool odd) {
         h.count *= a->dim[k];
     }
     int64_t bytes = h.count * dtype_size((Dtype)t->dtype);
-    Array shifted = *a;
-    shifted.data = NULL;
-    if (odd) odd_strides(&shifted, &bytes);
+    int64_t first = odd ? odd_strides(a, &bytes) : 0;
     h.memory = guarded_new(bytes);
-    *a = shifted;
-    a->data = h.memory.data + (shifted.data ? (char *)shifted.data - (char *)NULL : 0);
+    a->data = h.memory.data + first;
     return h;
 }
 
