@@ -121,7 +121,9 @@ static Status explain_body(void *ctx) {
         explain_kernel(&out, t->plan, k, &request);
     }
     text_put(&out, "remark: [memory] no edge value is stored unless it is a result\n");
-    text_putf(&out, "variant cache: hits=%lld, misses=%lld\n", (long long)q->p->hits, (long long)q->p->misses);
+    int64_t hits, misses;
+    program_counts(q->p, &hits, &misses);
+    text_putf(&out, "variant cache: hits=%lld, misses=%lld\n", (long long)hits, (long long)misses);
     q->text = door_text(out.text);
     arena_free(out.arena);
     return q->text ? ST_OK : ST_NOMEM;
@@ -164,8 +166,8 @@ tg_status tg_program_cost(const tg_program *p, const tg_graph *g, tg_cost *cost)
 tg_status tg_program_stats(const tg_program *p, tg_stats *stats) {
     if (!p || !stats) return door_null(!p ? "program" : "stats");
     VariantStats v = variant_stats();
-    *stats = (tg_stats){.hits = p->hits, .misses = p->misses, .disk_hits = v.disk_hits, .compiles = v.compiles,
-                        .compile_ms = v.total_compile_ms};
+    *stats = (tg_stats){.disk_hits = v.disk_hits, .compiles = v.compiles, .compile_ms = v.total_compile_ms};
+    program_counts(p, &stats->hits, &stats->misses);
     return TG_OK;
 }
 

@@ -318,6 +318,14 @@ void program_ran(const tg_program *p, tg_program *typed, bool fresh) {
     pthread_mutex_unlock(&own->lock);
 }
 
+void program_counts(const tg_program *p, int64_t *hits, int64_t *misses) {
+    tg_program *own = (tg_program *)(uintptr_t)p;
+    pthread_mutex_lock(&own->lock);
+    *hits = p->hits;
+    *misses = p->misses;
+    pthread_mutex_unlock(&own->lock);
+}
+
 /* ---- ends ---- */
 
 tg_role program_role(const Fn *f, Set s) {

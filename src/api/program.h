@@ -36,7 +36,7 @@ struct tg_program {
     Exec *exec;
     Arena *plan_arena, *prepared_arena;
 
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* of all below, and of what planning makes */
     Variant *variants; /* of an untyped program */
     tg_program *last;  /* the variant that ran last; borrows */
     int64_t hits, misses;
@@ -52,6 +52,7 @@ Status program_plan(tg_program *p);
 /* The typed program to inspect: itself, or the variant that ran last. Borrows. */
 Status program_shown(const tg_program *p, tg_program **out);
 void program_ran(const tg_program *p, tg_program *typed, bool fresh);
+void program_counts(const tg_program *p, int64_t *hits, int64_t *misses);
 
 /* "edge" for an edge set, ...: the role of a set in a typed program. */
 tg_role program_role(const Fn *f, Set s);
