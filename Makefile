@@ -5,13 +5,14 @@ ARGS ?=
 MESON = .venv/bin/meson
 NINJA = .venv/bin/ninja
 PYTHON = .venv/bin/python
+comma = ,
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
 # setup(folder, arguments): configures it once; what Meson says is shown when it fails.
 setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test bench install fmt lint tidy asan ubsan tsan size clean
+.PHONY: help bootstrap build demo test bench install fmt lint tidy asan ubsan tsan fuzz size clean
 
 help: ## this list
 	@sed -n 's/^\([a-z ]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
@@ -62,6 +63,15 @@ asan ubsan tsan: bootstrap ## the C tests under that sanitizer
 	@$(NINJA) -C build-$@ --quiet
 	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(MESON) test -C build-$@ --no-rebuild --no-suite tree --timeout-multiplier 5 --print-errorlogs
+
+# Both fuzzers, one after the other; what they learn stays in build-fuzz/corpus.
+SECONDS = 30
+fuzz: bootstrap ## formulas and IR text, fuzzed (SECONDS=30 together)
+	@export CC=clang-22; $(call setup,build-fuzz,-Dfuzz=true -Db_sanitize=address$(comma)undefined -Db_lundef=false \
+	    -Dpython=disabled -Dcodegen=disabled)
+	@$(NINJA) -C build-fuzz --quiet fuzz_formula fuzz_ir_text
+	@for f in formula ir_text; do $(PYTHON) tests/fuzz/run.py $$f build-fuzz/tests/fuzz/fuzz_$$f \
+	    $$(($(SECONDS) / 2)) build-fuzz/corpus || bad=1; done; test -z "$$bad"
 
 size: ## lines per folder, and the budget of the compiler's middle
 	@python3 tools/check_size.py
