@@ -12,8 +12,10 @@
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
-/* Loads and stores of cells into registers, then what that leaves. */
+/* Loads and stores of cells into registers, then what that leaves. Plain "instcombine" ends the process
+ * where one round was not enough. */
 #define PIPELINE "function(sroa,early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
+#define PIPELINE_IN_MEMORY "function(early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
 enum { STACK_LIMIT = 1 << 20 };
 
 typedef struct {
@@ -40,18 +42,22 @@ static void note_diagnostic(LLVMDiagnosticInfoRef info, void *ctx) {
     LLVMDisposeMessage(text);
 }
 
+static void open_module(Job *job) {
+    job->module = LLVMModuleCreateWithNameInContext(job->request->kernel->name, job->context);
+    LLVMSetTarget(job->module, job->target.triple);
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(job->target.machine);
+    LLVMSetModuleDataLayout(job->module, layout);
+    LLVMDisposeTargetData(layout);
+}
+
 static Status open_job(Job *job) {
     Status st = target_open(job->request->cpu, job->request->features, &job->target);
     if (st) return st;
     job->context = LLVMContextCreate();
     LLVMContextSetDiagnosticHandler(job->context, note_diagnostic, job);
-    job->module = LLVMModuleCreateWithNameInContext(job->request->kernel->name, job->context);
     job->builder = LLVMCreateBuilderInContext(job->context);
     job->entry = LLVMCreateBuilderInContext(job->context);
-    LLVMSetTarget(job->module, job->target.triple);
-    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(job->target.machine);
-    LLVMSetModuleDataLayout(job->module, layout);
-    LLVMDisposeTargetData(layout);
+    open_module(job);
     return ST_OK;
 }
 
@@ -90,6 +96,12 @@ static Emit *new_emit(Arena *a, Job *job) {
     return e;
 }
 
+static bool is_valid(Job *job) {
+    if (job->message) LLVMDisposeMessage(job->message);
+    job->message = NULL;
+    return !LLVMVerifyModule(job->module, LLVMReturnStatusAction, &job->message);
+}
+
 static Status build(Job *job) {
     Arena *a = arena_new();
     Emit *e = new_emit(a, job);
@@ -102,20 +114,29 @@ static Status build(Job *job) {
     job->image.slot_size = e->slot_size;
     arena_free(a);
     if (st) return st;
-    if (LLVMVerifyModule(job->module, LLVMReturnStatusAction, &job->message))
-        return err_set(ST_BUG, "kernel '%s': LLVM refuses the code: %s", job->request->kernel->name, job->message);
-    return ST_OK;
+    if (is_valid(job)) return ST_OK;
+    return err_set(ST_BUG, "kernel '%s': LLVM refuses the code: %s", job->request->kernel->name, job->message);
 }
 
-static Status run_passes(Job *job) {
+static Status run_passes(Job *job, const char *pipeline) {
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-    LLVMErrorRef error = LLVMRunPasses(job->module, PIPELINE, job->target.machine, options);
+    LLVMErrorRef error = LLVMRunPasses(job->module, pipeline, job->target.machine, options);
     LLVMDisposePassBuilderOptions(options);
     if (!error) return ST_OK;
     char *text = LLVMGetErrorMessage(error);
     Status st = err_set(ST_BUG, "kernel '%s': LLVM's passes: %s", job->request->kernel->name, text);
     LLVMDisposeErrorMessage(text);
     return st;
+}
+
+/* Passes have been seen to leave what is no program (see shape.c): then cells stay in memory. */
+static Status optimise(Job *job) {
+    Status st = run_passes(job, PIPELINE);
+    if (st || is_valid(job)) return st;
+    LLVMDisposeModule(job->module);
+    open_module(job);
+    st = build(job);
+    return st ? st : run_passes(job, PIPELINE_IN_MEMORY);
 }
 
 static Status make_code(Job *job, LLVMCodeGenFileType type) {
@@ -173,7 +194,7 @@ static Status run_job(void *ctx) {
     if (!st) st = build(job);
     if (st) return st;
     if (is_kind(job, "llvm")) return give_module(job);
-    st = run_passes(job);
+    st = optimise(job);
     if (st) return st;
     if (is_kind(job, "llvm-opt")) return give_module(job);
     st = make_code(job, is_kind(job, "asm") ? LLVMAssemblyFile : LLVMObjectFile);

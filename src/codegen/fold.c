@@ -107,7 +107,7 @@ static void result_across(Emit *e, const Fold *f, LLVMValueRef i) {
     View c = view_coalesce(&f->reduced);
     uint64_t reach = 1;
     for (int k = 0; k < c.rank; k++) reach += (uint64_t)((c.dim[k] - 1) * c.stride[k]);
-    LLVMValueRef at = emit_add(e, view_element(e, &f->kept, i), emit_i64(e, f->kept.offset));
+    LLVMValueRef at = view_element(e, &f->kept, i);
     store_result(e, f, i, fold_across(e, f, view_advance(e, f->source, at, reach)));
 }
 

@@ -1,4 +1,8 @@
-/* concat and pad: copies of the operands' elements into the value's cell. */
+/* concat and pad: copies of the operands' elements into the value's cell.
+ *
+ * Stores to a cell come in rising order: LLVM 22's SROA joins the pieces of a vector where the piece
+ * with the largest offset is stored, whether or not the others are known by then (fixed by its change
+ * 189680). */
 #include "codegen/emit.h"
 
 enum { FEW_ROWS = 8 }; /* unrolled up to here */
@@ -72,10 +76,9 @@ static void copy_rows(Emit *e, Copy *c) {
     emit_loop_end(e, &l);
 }
 
-/* v's elements to where `to` says. */
-static void copy_value(Emit *e, Val v, View to, int cell) {
-    if (e->info[v].n == 0) return;
-    View from = view_of(e, v);
+/* The elements of `from` to where `to` says. */
+static void copy_view(Emit *e, View from, View to, int cell) {
+    if (view_numel(&from) == 0) return;
     if (from.rank == 0) {
         from.dim[0] = to.dim[0] = 1;
         from.stride[0] = to.stride[0] = 1;
@@ -113,20 +116,50 @@ static void part_block(Emit *e, Block b, void *ctx) {
     emit_store_lanes(e, cell_address(e, p->cell, at), d, emit_eval(e, p->part, b), b.lanes, b.count);
 }
 
-static void fill_concat(Emit *e, Val v) {
+static void concat_flat(Emit *e, Val v) {
     const Node *n = ir_node(e->f, v);
-    int64_t axis = n->attr.ints[0], first = 0;
+    Part p = {.cell = e->info[v].cell};
+    for (uint32_t k = 0; k < n->num_args; k++) {
+        p.part = n->args[k];
+        emit_blocks(e, e->info[p.part].n, part_block, &p);
+        p.first += e->info[p.part].n;
+    }
+}
+
+/* Axes `axis` and on of w, in row r of the axes before. */
+static View view_row(const View *w, int axis, int64_t r) {
+    View row = view_axes(w, axis, w->rank - axis);
+    row.offset = w->offset;
+    for (int k = axis - 1; k >= 0; k--) {
+        row.offset += r % w->dim[k] * w->stride[k];
+        r /= w->dim[k];
+    }
+    return row;
+}
+
+/* Row r of the axes before the one that grows; all of them where r < 0. */
+static void concat_row(Emit *e, Val v, int64_t r) {
+    const Node *n = ir_node(e->f, v);
+    int axis = r < 0 ? 0 : (int)n->attr.ints[0];
     View whole = own_view(e, v);
+    int64_t first = 0;
     for (uint32_t k = 0; k < n->num_args; k++) {
         Val part = n->args[k];
-        View to = own_view(e, part);
+        View from = view_of(e, part), to = own_view(e, part);
         for (int i = 0; i < to.rank; i++) to.stride[i] = whole.stride[i];
-        to.offset = first * whole.stride[axis];
-        Part p = {part, e->info[v].cell, to.offset};
-        if (analyze_is_flat(e, v)) emit_blocks(e, e->info[part].n, part_block, &p);
-        else copy_value(e, part, to, e->info[v].cell);
-        first += ir_type(e->f, part)->dim[axis];
+        to.offset = first * whole.stride[n->attr.ints[0]];
+        copy_view(e, view_row(&from, axis, r), view_row(&to, axis, r), e->info[v].cell);
+        first += to.dim[n->attr.ints[0]];
     }
+}
+
+static void fill_concat(Emit *e, Val v) {
+    View whole = own_view(e, v);
+    View outer = view_axes(&whole, 0, (int)ir_node(e->f, v)->attr.ints[0]);
+    int64_t rows = view_numel(&outer);
+    if (analyze_is_flat(e, v)) concat_flat(e, v);
+    else if (rows > FEW_ROWS) concat_row(e, v, -1);
+    else for (int64_t r = 0; r < rows; r++) concat_row(e, v, r);
 }
 
 /* ---- pad ---- */
@@ -146,7 +179,7 @@ static void fill_pad(Emit *e, Val v) {
         to.stride[k] *= 1 + low_high_interior[2];
     }
     emit_blocks(e, e->info[v].n, zero_block, &e->info[v].cell);
-    copy_value(e, n->args[0], to, e->info[v].cell);
+    copy_view(e, view_of(e, n->args[0]), to, e->info[v].cell);
 }
 
 void shape_fill(Emit *e, Val v) {

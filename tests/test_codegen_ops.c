@@ -1,0 +1,257 @@
+/* Every elementwise operation and cast, and random compositions of operations on features: the same
+ * bits as the interpreter's, on nodes, on edges and on `all`. */
+#include "codegen_run.h"
+
+#include <stdio.h>
+
+enum { U = 1, V = 2, E = 3 };
+
+static Fn *program(void) {
+    Fn *f = ir_new(arena_new(), "p");
+    ir_set(f, "U");
+    ir_set(f, "V");
+    ir_relation(f, "r", U, V);
+    return f;
+}
+
+static const World plain = {"plain", 12, 9, 60, 13, false};
+
+/* ---- the table ---- */
+
+static bool takes(uint8_t signature, Dtype d) {
+    switch ((Signature)signature) {
+    case S_num: return d != DT_bool;
+    case S_flt:
+    case S_test: return dtype_is_float(d);
+    case S_bit: return !dtype_is_float(d);
+    case S_cmp:
+    case S_sel: return true;
+    }
+    return false;
+}
+
+static Val operand(Fn *f, uint32_t k, Dtype d, Set s, int64_t n) {
+    return ir_input(f, (const char *[]){"a", "b", "c"}[k], type_of(d, s, 1, &n));
+}
+
+static void add_op(Fn *f, Op op, Dtype d, Set s, int64_t n) {
+    Val args[3] = {0};
+    bool select = op_info[op].signature == S_sel;
+    for (uint32_t k = 0; k < (uint32_t)op_info[op].arity; k++)
+        args[k] = operand(f, k, select && k == 0 ? DT_bool : d, s, n);
+    ir_add_result(f, "y", ir_emit(f, op, args, (uint32_t)op_info[op].arity, NULL));
+}
+
+static void every_operation(void **state) {
+    (void)state;
+    static const Op ops[] = {
+#define ELEM(op, ...) OP_##op,
+#include "ir/op.def"
+    };
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++)
+        for (int d = DT_bool; d < NUM_DTYPES; d++) {
+            if (!takes(op_info[ops[k]].signature, (Dtype)d)) continue;
+            for (int64_t n = 1; n <= 37; n += 36) {
+                Fn *f = program();
+                add_op(f, ops[k], (Dtype)d, n == 1 ? E : V, n);
+                check_program(op_info[ops[k]].name, f, &plain, (Check){.fill = FILL_nasty});
+                check_program(op_info[ops[k]].name, f, &plain, (Check){.fill = FILL_noise, .odd = true});
+                ir_free(f);
+            }
+        }
+}
+
+static void every_cast(void **state) {
+    (void)state;
+    for (int from = 0; from < NUM_DTYPES; from++)
+        for (int to = 0; to < NUM_DTYPES; to++) {
+            Fn *f = program();
+            ir_add_result(f, "y", ir_cast(f, operand(f, 0, (Dtype)from, V, 19), (Dtype)to));
+            Val large = ir_const(f, type_of((Dtype)from, V, 1, (int64_t[]){19}), from >= DT_f32 ? 3e18 : 1);
+            if (from) ir_add_result(f, "z", ir_cast(f, ir_mul(f, operand(f, 0, (Dtype)from, V, 19), large), (Dtype)to));
+            check_program("cast", f, &plain, (Check){.fill = FILL_nasty});
+            ir_free(f);
+        }
+}
+
+/* ---- random compositions ---- */
+
+typedef struct {
+    Fn *f;
+    uint64_t state;
+    Set set;
+    Val pool[24];
+    int num;
+} Random;
+
+static uint64_t draw(Random *r, uint64_t n) {
+    r->state = hash_u64(r->state, 17);
+    return r->state % n;
+}
+
+enum { MOST_ELEMENTS = 3000 };
+
+static Val pick(Random *r) { return r->pool[draw(r, (uint64_t)r->num)]; }
+
+static Val random_transpose(Random *r, Val v) {
+    const Type *t = ir_type(r->f, v);
+    int64_t axes[MAX_RANK];
+    for (int k = 0; k < t->rank; k++) axes[k] = k;
+    for (int k = t->rank - 1; k > 0; k--) {
+        int j = (int)draw(r, (uint64_t)k + 1);
+        int64_t swap = axes[k];
+        axes[k] = axes[j];
+        axes[j] = swap;
+    }
+    return ir_transpose(r->f, v, axes);
+}
+
+static Val random_slice(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    int64_t p[3 * MAX_RANK];
+    for (int k = 0; k < t.rank; k++) {
+        int64_t n = t.dim[k], start = n ? (int64_t)draw(r, (uint64_t)n) : 0, step = 1 + (int64_t)draw(r, 3);
+        int64_t most = n > start ? (n - start + step - 1) / step : 0;
+        p[3 * k] = start;
+        p[3 * k + 1] = most ? most - (int64_t)draw(r, 2) * (most > 1) : 0;
+        p[3 * k + 2] = step;
+    }
+    return ir_slice(r->f, v, p);
+}
+
+static Val random_pad(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    int64_t p[3 * MAX_RANK];
+    for (int k = 0; k < 3 * t.rank; k++) p[k] = (int64_t)draw(r, k % 3 == 2 ? 2 : 3);
+    return ir_pad(r->f, v, p);
+}
+
+static Val random_bcast(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    int64_t dim[MAX_RANK];
+    int grown = t.rank < 4 ? (int)draw(r, 2) : 0;
+    dim[0] = 1 + (int64_t)draw(r, 5);
+    for (int k = 0; k < t.rank; k++) dim[k + grown] = t.dim[k] == 1 ? 1 + (int64_t)draw(r, 20) : t.dim[k];
+    return ir_bcast(r->f, v, dim, t.rank + grown);
+}
+
+/* Any factorisation of the number of elements into up to three axes. */
+static Val random_reshape(Random *r, Val v) {
+    int64_t n = type_numel(ir_type(r->f, v)), dim[3] = {1, 1, 1};
+    for (int k = 0; k < 2 && n > 0; k++) {
+        int64_t d = 1 + (int64_t)draw(r, (uint64_t)(n < 40 ? n : 40));
+        while (n % d) d--;
+        dim[k] = d;
+        n /= d;
+    }
+    dim[2] = n;
+    return ir_reshape(r->f, v, dim, 3);
+}
+
+static Val random_concat(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    if (t.rank == 0) return v;
+    int axis = (int)draw(r, (uint64_t)t.rank);
+    Val other = ir_neg(r->f, draw(r, 2) ? v : random_slice(r, v));
+    Type o = *ir_type(r->f, other);
+    for (int k = 0; k < t.rank; k++)
+        if (k != axis && o.dim[k] != t.dim[k]) other = v;
+    return ir_concat(r->f, (Val[]){v, other, v}, 3, axis);
+}
+
+static Val random_fold(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    uint32_t axes = (uint32_t)draw(r, UINT64_C(1) << t.rank);
+    return draw(r, 2) ? ir_fsum(r->f, v, axes) : ir_fmax(r->f, v, axes);
+}
+
+static Val random_matmul(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    if (t.rank < 2 || !dtype_is_float((Dtype)t.dtype)) return v;
+    int64_t axes[MAX_RANK];
+    for (int k = 0; k < t.rank; k++) axes[k] = k;
+    axes[t.rank - 1] = t.rank - 2;
+    axes[t.rank - 2] = t.rank - 1;
+    Val turned = ir_transpose(r->f, draw(r, 2) ? ir_abs(r->f, v) : v, axes);
+    return draw(r, 2) ? ir_matmul(r->f, v, turned) : ir_matmul(r->f, turned, v);
+}
+
+static Val random_elem(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    Val w = pick(r);
+    if (!type_same_shape(ir_type(r->f, w), &t)) w = ir_const_like(r->f, v, 2);
+    if (ir_type(r->f, w)->dtype != t.dtype) return ir_neg(r->f, v);
+    switch (draw(r, 5)) {
+    case 0: return ir_add(r->f, v, w);
+    case 1: return ir_sub(r->f, v, w);
+    case 2: return ir_mul(r->f, v, w);
+    case 3: return ir_max(r->f, v, w);
+    default: return ir_where(r->f, ir_lt(r->f, v, w), ir_abs(r->f, v), w);
+    }
+}
+
+static Val random_step(Random *r) {
+    static Val (*const steps[])(Random *, Val) = {random_transpose, random_slice, random_pad, random_bcast,
+                                                  random_reshape, random_concat, random_fold, random_matmul,
+                                                  random_elem, random_elem};
+    return steps[draw(r, sizeof steps / sizeof *steps)](r, pick(r));
+}
+
+static Val random_input(Random *r, Set s) {
+    static const int64_t shapes[][4] = {{3, 2, 3, 4}, {2, 16, 16}, {2, 5, 40}, {1, 300}, {1, 1}, {0},
+                                        {2, 17, 1}, {3, 4, 1, 8}, {2, 1, 33}, {2, 0, 3}, {1, 7},
+                                        {1, 1000}, {2, 70, 9}, {2, 9, 70}, {3, 2, 33, 5}};
+    const int64_t *shape = shapes[draw(r, sizeof shapes / sizeof *shapes)];
+    static const Dtype dtypes[] = {DT_f32, DT_f32, DT_f64, DT_i32, DT_i64};
+    char name[16];
+    snprintf(name, sizeof name, "x%u", r->f->inputs.len);
+    return ir_input(r->f, name, type_of(dtypes[draw(r, 5)], s, (int)shape[0], shape + 1));
+}
+
+static Fn *random_program(uint64_t seed) {
+    Random r = {.f = program(), .state = seed + 1, .set = (Set[]){SET_ALL, V, E, E}[seed % 4]};
+    r.pool[r.num++] = random_input(&r, r.set);
+    r.pool[r.num++] = random_input(&r, r.set);
+    if (r.set == E) {
+        r.pool[r.num++] = ir_gather(r.f, random_input(&r, U), map_src(0));
+        r.pool[r.num++] = ir_gather(r.f, random_input(&r, V), map_dst(0));
+    }
+    if (r.set != SET_ALL) {
+        r.pool[r.num] = ir_gather(r.f, random_input(&r, SET_ALL), map_all(r.set));
+        r.num++;
+    }
+    while (r.num < 20) {
+        Val v = random_step(&r);
+        if (r.f->status) fail_msg("seed %llu: %s", (unsigned long long)seed, err_message());
+        if (type_numel(ir_type(r.f, v)) <= MOST_ELEMENTS && ir_type(r.f, v)->rank <= 5) r.pool[r.num++] = v;
+    }
+    for (int k = r.num - 3; k < r.num; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "y%d", k);
+        ir_add_result(r.f, name, r.pool[k]);
+    }
+    return r.f;
+}
+
+static void random_features(void **state) {
+    (void)state;
+    const char *from = getenv("FIRST_SEED"), *count = getenv("NUM_SEEDS");
+    uint64_t first = from ? strtoull(from, NULL, 10) : 0, num = count ? strtoull(count, NULL, 10) : 160;
+    for (uint64_t seed = first; seed < first + num; seed++) {
+        char what[32];
+        snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
+        Fn *f = random_program(seed);
+        check_program(what, f, &plain, (Check){.fill = FILL_nasty, .odd = seed / 4 % 2});
+        check_program(what, f, &plain, (Check){.fill = FILL_noise, .odd = seed / 4 % 2});
+        ir_free(f);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_operation),
+        cmocka_unit_test(every_cast),
+        cmocka_unit_test(random_features),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
