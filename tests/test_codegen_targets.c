@@ -1,0 +1,109 @@
+/* The generator's own doors: targets that are not the host's, texts, refusals. */
+#include "plan_programs.h"
+
+#include "codegen/codegen.h"
+
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static CodegenCompile *compile;
+static CodegenText *text;
+static char message[1000];
+static const uint8_t dense[64];
+
+static CompileRequest request_of(const Kernel *k, const char *cpu) {
+    return (CompileRequest){.kernel = k, .cpu = cpu, .features = "", .layout = dense, .split = true, .prefetch = true};
+}
+
+static void check_image(const char *what, const Kernel *k, const char *cpu) {
+    CompileRequest r = request_of(k, cpu);
+    Image image;
+    if (compile(&r, &image, message, sizeof message)) fail_msg("%s for %s: %s", what, cpu, message);
+    assert_true(image.size > 0);
+    for (int i = 0; i < NUM_ENTRIES; i++) assert_true(image.entry[i] < image.size);
+    free(image.bytes);
+}
+
+static void every_program_for_every_target(void **state) {
+    (void)state;
+    static const char *const cpus[] = {"", "x86_64-pc-linux-gnu:haswell", "x86_64-pc-linux-gnu:sapphirerapids",
+                                       "aarch64-linux-gnu:neoverse-n1"};
+    for (size_t p = 0; p < NUM_PROGRAMS; p++) {
+        Fn *f = program_build(&programs[p]), *joint = with_gradients(f, "y");
+        Fn *g = opt_prepare(arena_new(), joint);
+        Plan *plan = plan_run(arena_new(), g);
+        for (uint32_t k = 0; k < plan->kernels.len; k++)
+            for (size_t c = 0; c < sizeof cpus / sizeof *cpus; c++)
+                check_image(programs[p].name, &plan->kernels.data[k], cpus[c]);
+        arena_free(plan->arena);
+        ir_free(g), ir_free(joint), ir_free(f);
+    }
+}
+
+/* The first kernel of a program; *plan ends it. */
+static const Kernel *first_kernel(Fn *f, Plan **plan) {
+    assert_int_equal(f->status, ST_OK);
+    *plan = plan_run(arena_new(), f);
+    return &(*plan)->kernels.data[0];
+}
+
+static void texts_of_every_kind(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"llvm", "llvm-opt", "asm", "object"};
+    Fn *f = program_build(&programs[0]);
+    Plan *plan;
+    CompileRequest r = request_of(first_kernel(f, &plan), "");
+    for (size_t k = 0; k < 4; k++) {
+        char *out = NULL;
+        size_t len = 0;
+        assert_int_equal(text(&r, kinds[k], &out, &len, message, sizeof message), ST_OK);
+        assert_true(len > 100);
+        free(out);
+    }
+    char *none = NULL;
+    size_t len = 0;
+    assert_int_equal(text(&r, "ptx", &none, &len, message, sizeof message), ST_NAME);
+    assert_non_null(strstr(message, "ptx"));
+    assert_null(none);
+    arena_free(plan->arena);
+    ir_free(f);
+}
+
+static void what_cannot_be_is_refused(void **state) {
+    (void)state;
+    Fn *f = program_build(&programs[0]);
+    Plan *plan;
+    const Kernel *k = first_kernel(f, &plan);
+    static const struct {
+        const char *cpu, *word;
+    } refused[] = {{"x86_64-pc-linux-gnu:x86-64", "x86-64"}, {"x86_64-pc-linux-gnu:nehalem", "nehalem"},
+                   {"nothing-at-all:x", "nothing-at-all"}, {"riscv64-linux-gnu:generic", "riscv64"}};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        CompileRequest r = request_of(k, refused[i].cpu);
+        Image image = {.size = 7};
+        assert_int_equal(compile(&r, &image, message, sizeof message), ST_UNSUPPORTED);
+        if (!strstr(message, refused[i].word)) fail_msg("'%s' is not in: %s", refused[i].word, message);
+        assert_int_equal(image.size, 7);
+    }
+    arena_free(plan->arena);
+    ir_free(f);
+}
+
+static int open_generator(void **state) {
+    (void)state;
+    void *handle = dlopen(getenv("TIGA_CODEGEN"), RTLD_NOW | RTLD_LOCAL);
+    if (!handle) return -1;
+    *(void **)&compile = dlsym(handle, CODEGEN_COMPILE_SYMBOL);
+    *(void **)&text = dlsym(handle, CODEGEN_TEXT_SYMBOL);
+    return compile && text ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_program_for_every_target),
+        cmocka_unit_test(texts_of_every_kind),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_generator, NULL);
+}
