@@ -212,6 +212,7 @@ static Fn *random_program(uint64_t seed) {
     Random r = {.f = program(), .state = seed + 1, .set = (Set[]){SET_ALL, V, E, E}[seed % 4]};
     r.pool[r.num++] = random_input(&r, r.set);
     r.pool[r.num++] = random_input(&r, r.set);
+    r.pool[r.num++] = ir_const_like(r.f, r.pool[0], 3);
     if (r.set == E) {
         r.pool[r.num++] = ir_gather(r.f, random_input(&r, U), map_src(0));
         r.pool[r.num++] = ir_gather(r.f, random_input(&r, V), map_dst(0));
