@@ -24,7 +24,8 @@ static void builder_dealloc(PyObject *self) {
 static PyObject *value_or_raise(PyObject *self, tg_val v) {
     if (v) return PyLong_FromUnsignedLong(v);
     if (tg_errcode()) return raise_status(state_of_self(self), tg_errcode(), PyExc_IndexError);
-    PyErr_SetString(PyExc_ValueError, "an operation on a staged value failed earlier in this function");
+    PyErr_SetString(PyExc_ValueError,
+                    "an operation on a staged value failed earlier in this function");
     return NULL;
 }
 
@@ -34,7 +35,8 @@ static PyObject *value_or_raise(PyObject *self, tg_val v) {
 static Py_ssize_t ints_get(PyObject *tuple, int64_t *out, Py_ssize_t most) {
     Py_ssize_t n = PyTuple_Size(tuple);
     if (n > most) PyErr_Format(PyExc_ValueError, "%zd numbers, at most %zd are possible", n, most);
-    for (Py_ssize_t k = 0; k < n && !PyErr_Occurred(); k++) out[k] = PyLong_AsLongLong(PyTuple_GetItem(tuple, k));
+    for (Py_ssize_t k = 0; k < n && !PyErr_Occurred(); k++)
+        out[k] = PyLong_AsLongLong(PyTuple_GetItem(tuple, k));
     return PyErr_Occurred() ? -1 : n;
 }
 
@@ -75,9 +77,13 @@ static PyObject *at_end(PyObject *self, PyObject *value, tg_val (*at)(tg_builder
     return PyErr_Occurred() ? NULL : value_or_raise(self, at(handle_of(self), (tg_val)v));
 }
 
-static PyObject *builder_at_src(PyObject *self, PyObject *value) { return at_end(self, value, tg_at_src); }
+static PyObject *builder_at_src(PyObject *self, PyObject *value) {
+    return at_end(self, value, tg_at_src);
+}
 
-static PyObject *builder_at_dst(PyObject *self, PyObject *value) { return at_end(self, value, tg_at_dst); }
+static PyObject *builder_at_dst(PyObject *self, PyObject *value) {
+    return at_end(self, value, tg_at_dst);
+}
 
 enum { MAX_OPERANDS = 64, MAX_INTS = 64 };
 
@@ -93,7 +99,8 @@ static PyObject *builder_apply(PyObject *self, PyObject *args) {
     PyObject *operands, *numbers;
     tg_val vals[MAX_OPERANDS];
     int64_t ints[MAX_INTS];
-    if (!PyArg_ParseTuple(args, "sO!O!", &name, &PyTuple_Type, &operands, &PyTuple_Type, &numbers)) return NULL;
+    if (!PyArg_ParseTuple(args, "sO!O!", &name, &PyTuple_Type, &operands, &PyTuple_Type, &numbers))
+        return NULL;
     Py_ssize_t n = vals_get(operands, vals), m = n < 0 ? -1 : ints_get(numbers, ints, MAX_INTS);
     if (m < 0) return NULL;
     return value_or_raise(self, tg_apply(handle_of(self), name, vals, (size_t)n, ints, (size_t)m));
@@ -102,7 +109,8 @@ static PyObject *builder_apply(PyObject *self, PyObject *args) {
 static PyObject *builder_reduce(PyObject *self, PyObject *args) {
     PyObject *reducer, *messages;
     tg_val vals[MAX_OPERANDS];
-    if (!PyArg_ParseTuple(args, "O!O!", state_of_self(self)->reducer_type, &reducer, &PyTuple_Type, &messages))
+    if (!PyArg_ParseTuple(args, "O!O!", state_of_self(self)->reducer_type, &reducer, &PyTuple_Type,
+                          &messages))
         return NULL;
     Py_ssize_t n = vals_get(messages, vals);
     if (n < 0) return NULL;

@@ -39,8 +39,12 @@ static bool buffer_get(PyObject *object, const char *name, Operand *out) {
     const Py_buffer *v = &out->view;
     int dtype = format_dtype(v->format, v->itemsize);
     if (dtype < 0 || v->ndim > TG_MAX_RANK) {
-        if (dtype < 0) PyErr_Format(PyExc_TypeError, "'%s': dtype '%s' is not one of %s", name, v->format, native);
-        else PyErr_Format(PyExc_ValueError, "'%s': rank %d, at most %d are possible", name, v->ndim, TG_MAX_RANK);
+        if (dtype < 0)
+            PyErr_Format(PyExc_TypeError, "'%s': dtype '%s' is not one of %s", name, v->format,
+                         native);
+        else
+            PyErr_Format(PyExc_ValueError, "'%s': rank %d, at most %d are possible", name, v->ndim,
+                         TG_MAX_RANK);
         operand_release(out);
         return false;
     }
@@ -56,7 +60,8 @@ static bool buffer_get(PyObject *object, const char *name, Operand *out) {
 
 static bool extents(PyObject *sequence, int64_t scale, int *rank, int64_t *out) {
     Py_ssize_t n = sequence ? PyTuple_Size(sequence) : -1;
-    if (n > TG_MAX_RANK) PyErr_Format(PyExc_ValueError, "rank %zd, at most %d are possible", n, TG_MAX_RANK);
+    if (n > TG_MAX_RANK)
+        PyErr_Format(PyExc_ValueError, "rank %zd, at most %d are possible", n, TG_MAX_RANK);
     for (Py_ssize_t k = 0; k < n && !PyErr_Occurred(); k++)
         out[k] = PyLong_AsLongLong(PyTuple_GetItem(sequence, k)) * scale;
     *rank = (int)n;
@@ -69,7 +74,9 @@ static int tensor_dtype(State *state, PyObject *object, const char *name) {
     PyObject *code = dtype ? PyDict_GetItemWithError(state->dtypes, dtype) : NULL;
     int value = code ? (int)PyLong_AsLong(code) : -1;
     if (!code && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError, "'%s': dtype %S is not one of bool, int32, int64, float32, float64", name, dtype);
+        PyErr_Format(PyExc_TypeError,
+                     "'%s': dtype %S is not one of bool, int32, int64, float32, float64", name,
+                     dtype);
     Py_XDECREF(dtype);
     return value;
 }
@@ -79,7 +86,9 @@ static bool tensor_get(State *state, PyObject *object, const char *name, Operand
     int dtype = tensor_dtype(state, object, name), rank;
     if (dtype < 0) return false;
     out->array = (tg_array){.dtype = (tg_dtype)dtype};
-    if (!extents(PyObject_GetAttr(object, state->name_shape), 1, &out->array.rank, out->array.shape)) return false;
+    if (!extents(PyObject_GetAttr(object, state->name_shape), 1, &out->array.rank,
+                 out->array.shape))
+        return false;
     PyObject *stride = PyObject_CallMethodObjArgs(object, state->name_stride, NULL);
     if (!extents(stride, size[dtype], &rank, out->array.stride)) return false;
     PyObject *data = PyObject_CallMethodObjArgs(object, state->name_data_ptr, NULL);

@@ -23,8 +23,8 @@ static void graph_dealloc(PyObject *self) {
 
 typedef tg_graph *(*Make)(tg_array, tg_array, int64_t, int64_t, bool);
 
-static PyObject *make(State *state, PyObject *const *arrays, const char *const *names, int64_t num_src,
-                      int64_t num_dst, bool full, Make build) {
+static PyObject *make(State *state, PyObject *const *arrays, const char *const *names,
+                      int64_t num_src, int64_t num_dst, bool full, Make build) {
     Operand a, b = {0};
     if (!operand_get(state, arrays[0], names[0], &a)) return NULL;
     if (arrays[1] && !operand_get(state, arrays[1], names[1], &b)) {
@@ -40,12 +40,14 @@ static PyObject *make(State *state, PyObject *const *arrays, const char *const *
     return graph_wrap(state, g);
 }
 
-static tg_graph *build_csr(tg_array row_ptr, tg_array col_idx, int64_t num_src, int64_t unused, bool full) {
+static tg_graph *build_csr(tg_array row_ptr, tg_array col_idx, int64_t num_src, int64_t unused,
+                           bool full) {
     (void)unused;
     return tg_graph_from_csr(row_ptr, col_idx, num_src, full);
 }
 
-static tg_graph *build_pair(tg_array pair, tg_array unused, int64_t num_src, int64_t num_dst, bool full) {
+static tg_graph *build_pair(tg_array pair, tg_array unused, int64_t num_src, int64_t num_dst,
+                            bool full) {
     (void)unused;
     return tg_graph_from_edge_index(pair, num_src, num_dst, full);
 }
@@ -55,16 +57,18 @@ static PyObject *from_csr(PyObject *module, PyObject *args) {
     long long num_src;
     int full;
     if (!PyArg_ParseTuple(args, "OOLp", &arrays[0], &arrays[1], &num_src, &full)) return NULL;
-    return make(state_of_module(module), arrays, (const char *[]){"row_ptr", "col_idx"}, num_src, -1, full, build_csr);
+    return make(state_of_module(module), arrays, (const char *[]){"row_ptr", "col_idx"}, num_src,
+                -1, full, build_csr);
 }
 
 static PyObject *from_coo(PyObject *module, PyObject *args) {
     PyObject *arrays[2];
     long long num_src, num_dst;
     int full;
-    if (!PyArg_ParseTuple(args, "OOLLp", &arrays[0], &arrays[1], &num_src, &num_dst, &full)) return NULL;
-    return make(state_of_module(module), arrays, (const char *[]){"src", "dst"}, num_src, num_dst, full,
-                tg_graph_from_coo);
+    if (!PyArg_ParseTuple(args, "OOLLp", &arrays[0], &arrays[1], &num_src, &num_dst, &full))
+        return NULL;
+    return make(state_of_module(module), arrays, (const char *[]){"src", "dst"}, num_src, num_dst,
+                full, tg_graph_from_coo);
 }
 
 static PyObject *from_edge_index(PyObject *module, PyObject *args) {
@@ -72,8 +76,8 @@ static PyObject *from_edge_index(PyObject *module, PyObject *args) {
     long long num_src, num_dst;
     int full;
     if (!PyArg_ParseTuple(args, "OLLp", &arrays[0], &num_src, &num_dst, &full)) return NULL;
-    return make(state_of_module(module), arrays, (const char *[]){"edge_index", ""}, num_src, num_dst, full,
-                build_pair);
+    return make(state_of_module(module), arrays, (const char *[]){"edge_index", ""}, num_src,
+                num_dst, full, build_pair);
 }
 
 static PyObject *regular(PyObject *module, PyObject *args) {
@@ -89,7 +93,8 @@ static PyObject *regular(PyObject *module, PyObject *args) {
 PyMethodDef graph_functions[] = {
     {"graph_from_csr", from_csr, METH_VARARGS, "(row_ptr, col_idx, num_src, full) -> Graph"},
     {"graph_from_coo", from_coo, METH_VARARGS, "(src, dst, num_src, num_dst, full) -> Graph"},
-    {"graph_from_edge_index", from_edge_index, METH_VARARGS, "(edge_index, num_src, num_dst, full) -> Graph"},
+    {"graph_from_edge_index", from_edge_index, METH_VARARGS,
+     "(edge_index, num_src, num_dst, full) -> Graph"},
     {"graph_regular", regular, METH_VARARGS, "(num_nodes, degree) -> Graph"},
     {NULL, NULL, 0, NULL},
 };
@@ -148,8 +153,10 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
-    {Py_tp_dealloc, graph_dealloc}, {Py_tp_methods, methods}, {Py_tp_doc, (char *)"A tg_graph."}, {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_dealloc, graph_dealloc},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, (char *)"A tg_graph."},
+                              {0, NULL}};
 
 PyType_Spec graph_spec = {
     .name = "tiga._tiga.Graph",

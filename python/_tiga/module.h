@@ -27,20 +27,16 @@ State *state_of_self(PyObject *self); /* of one of the four handle types */
 /* ---- handles ---- */
 
 typedef struct {
-    PyObject_HEAD
-    tg_graph *handle;
+    PyObject_HEAD tg_graph *handle;
 } GraphObject;
 typedef struct {
-    PyObject_HEAD
-    tg_program *handle;
+    PyObject_HEAD tg_program *handle;
 } ProgramObject;
 typedef struct {
-    PyObject_HEAD
-    tg_builder *handle;
+    PyObject_HEAD tg_builder *handle;
 } BuilderObject;
 typedef struct {
-    PyObject_HEAD
-    tg_reducer *handle;
+    PyObject_HEAD tg_reducer *handle;
 } ReducerObject;
 
 extern PyType_Spec graph_spec, program_spec, builder_spec, reducer_spec;

@@ -53,7 +53,8 @@ static void arguments_release(Arguments *a) {
     PyMem_Free(a->operands);
 }
 
-static bool arguments_fill(State *state, PyObject *names, PyObject *arrays, Py_ssize_t n, Arguments *out) {
+static bool arguments_fill(State *state, PyObject *names, PyObject *arrays, Py_ssize_t n,
+                           Arguments *out) {
     for (Py_ssize_t k = 0; k < n; k++) {
         PyObject *array = PyTuple_GetItem(arrays, k);
         const char *name = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(names, k), NULL);
@@ -72,7 +73,8 @@ static bool arguments_get(State *state, PyObject *names, PyObject *arrays, Argum
         PyErr_Format(PyExc_TypeError, "%zd names, but %zd arrays", n, PyTuple_Size(arrays));
         return false;
     }
-    *out = (Arguments){0, PyMem_Calloc((size_t)n + 1, sizeof(tg_arg)), PyMem_Calloc((size_t)n + 1, sizeof(Operand))};
+    *out = (Arguments){0, PyMem_Calloc((size_t)n + 1, sizeof(tg_arg)),
+                       PyMem_Calloc((size_t)n + 1, sizeof(Operand))};
     if (!out->args || !out->operands) PyErr_NoMemory();
     else if (arguments_fill(state, names, arrays, n, out)) return true;
     arguments_release(out);
@@ -86,8 +88,8 @@ static PyObject *run_with(PyObject *self, PyObject *args, Run run) {
     PyObject *graph, *names, *arrays;
     int threads;
     Arguments a;
-    if (!PyArg_ParseTuple(args, "O!O!O!i", state->graph_type, &graph, &PyTuple_Type, &names, &PyTuple_Type,
-                          &arrays, &threads))
+    if (!PyArg_ParseTuple(args, "O!O!O!i", state->graph_type, &graph, &PyTuple_Type, &names,
+                          &PyTuple_Type, &arrays, &threads))
         return NULL;
     if (!arguments_get(state, names, arrays, &a)) return NULL;
     Unlocked u;
@@ -99,9 +101,13 @@ static PyObject *run_with(PyObject *self, PyObject *args, Run run) {
     return none_or_raise(state, status);
 }
 
-static PyObject *program_run(PyObject *self, PyObject *args) { return run_with(self, args, tg_run); }
+static PyObject *program_run(PyObject *self, PyObject *args) {
+    return run_with(self, args, tg_run);
+}
 
-static PyObject *program_reference(PyObject *self, PyObject *args) { return run_with(self, args, tg_reference); }
+static PyObject *program_reference(PyObject *self, PyObject *args) {
+    return run_with(self, args, tg_reference);
+}
 
 static PyObject *program_typed(PyObject *self, PyObject *args) {
     State *state = state_of_self(self);
@@ -145,7 +151,8 @@ static PyObject *ends(PyObject *self, size_t count, EndAt at) {
     for (size_t k = 0; list && k < count; k++) {
         tg_end end;
         tg_status status = at(handle_of(self), k, &end);
-        PyObject *item = status ? raise_status(state_of_self(self), status, PyExc_ValueError) : end_tuple(&end);
+        PyObject *item =
+            status ? raise_status(state_of_self(self), status, PyExc_ValueError) : end_tuple(&end);
         if (!item || PyTuple_SetItem(list, (Py_ssize_t)k, item)) Py_CLEAR(list);
     }
     return list;
@@ -163,7 +170,8 @@ static PyObject *program_results(PyObject *self, PyObject *unused) {
 
 /* ---- inspection ---- */
 
-static PyObject *text_of(PyObject *self, PyObject *what, char *(*get)(const tg_program *, const char *)) {
+static PyObject *text_of(PyObject *self, PyObject *what,
+                         char *(*get)(const tg_program *, const char *)) {
     const char *kind = PyUnicode_AsUTF8AndSize(what, NULL);
     if (!kind) return NULL;
     Unlocked u;
@@ -175,7 +183,9 @@ static PyObject *text_of(PyObject *self, PyObject *what, char *(*get)(const tg_p
 
 static PyObject *program_ir(PyObject *self, PyObject *stage) { return text_of(self, stage, tg_ir); }
 
-static PyObject *program_code(PyObject *self, PyObject *kind) { return text_of(self, kind, tg_code); }
+static PyObject *program_code(PyObject *self, PyObject *kind) {
+    return text_of(self, kind, tg_code);
+}
 
 static PyObject *program_explain(PyObject *self, PyObject *unused) {
     (void)unused;
@@ -191,9 +201,10 @@ static PyObject *program_cost(PyObject *self, PyObject *graph) {
     }
     tg_status status = tg_program_cost(handle_of(self), ((GraphObject *)graph)->handle, &c);
     if (status) return raise_status(state, status, PyExc_ValueError);
-    return Py_BuildValue("LLLLLLLL", (long long)c.traversals, (long long)c.edge_visits, (long long)c.flops,
-                         (long long)c.bytes_read, (long long)c.bytes_written, (long long)c.staging_bytes,
-                         (long long)c.edge_buffer_bytes, (long long)c.node_buffer_bytes);
+    return Py_BuildValue("LLLLLLLL", (long long)c.traversals, (long long)c.edge_visits,
+                         (long long)c.flops, (long long)c.bytes_read, (long long)c.bytes_written,
+                         (long long)c.staging_bytes, (long long)c.edge_buffer_bytes,
+                         (long long)c.node_buffer_bytes);
 }
 
 static PyObject *program_stats(PyObject *self, PyObject *unused) {
@@ -207,8 +218,10 @@ static PyObject *program_stats(PyObject *self, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"run", program_run, METH_VARARGS, "(graph, names, arrays, threads): runs once."},
-    {"reference", program_reference, METH_VARARGS, "(graph, names, arrays, threads): on the interpreter."},
-    {"typed", program_typed, METH_VARARGS, "(names, arrays) -> the Program for these dtypes and shapes"},
+    {"reference", program_reference, METH_VARARGS,
+     "(graph, names, arrays, threads): on the interpreter."},
+    {"typed", program_typed, METH_VARARGS,
+     "(names, arrays) -> the Program for these dtypes and shapes"},
     {"grad", program_grad, METH_VARARGS, "(outs, wrt) -> Program; names separated by spaces"},
     {"split", program_split, METH_O, "(keep) -> (forward, backward) of a gradient program"},
     {"inputs", program_inputs, METH_NOARGS, "((name, role, dtype, shape), ...)"},
@@ -221,8 +234,10 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
-    {Py_tp_dealloc, program_dealloc}, {Py_tp_methods, methods}, {Py_tp_doc, (char *)"A tg_program."}, {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_dealloc, program_dealloc},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, (char *)"A tg_program."},
+                              {0, NULL}};
 
 PyType_Spec program_spec = {
     .name = "tiga._tiga.Program",

@@ -31,7 +31,8 @@ static PyObject *custom(PyObject *module, PyObject *args) {
     int flags;
     PyObject *part[4];
     PyTypeObject *t = state->builder_type;
-    if (!PyArg_ParseTuple(args, "siO!O!O!O!", &name, &flags, t, &part[0], t, &part[1], t, &part[2], t, &part[3]))
+    if (!PyArg_ParseTuple(args, "siO!O!O!O!", &name, &flags, t, &part[0], t, &part[1], t, &part[2],
+                          t, &part[3]))
         return NULL;
     tg_builder *b[4];
     for (int k = 0; k < 4; k++) b[k] = ((BuilderObject *)part[k])->handle;
@@ -40,7 +41,8 @@ static PyObject *custom(PyObject *module, PyObject *args) {
 
 PyMethodDef reducer_functions[] = {
     {"reducer_builtin", builtin, METH_VARARGS, "(name, empty or None) -> Reducer"},
-    {"reducer_custom", custom, METH_VARARGS, "(name, flags, identity, lift, combine, finalize) -> Reducer"},
+    {"reducer_custom", custom, METH_VARARGS,
+     "(name, flags, identity, lift, combine, finalize) -> Reducer"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -60,9 +62,11 @@ static PyObject *ir(PyObject *self, PyObject *args) {
     tg_dtype dtypes[16];
     if (!PyArg_ParseTuple(args, "sO!", &symbol, &PyTuple_Type, &codes)) return NULL;
     Py_ssize_t n = PyTuple_Size(codes);
-    for (Py_ssize_t k = 0; k < n && k < 16; k++) dtypes[k] = (tg_dtype)PyLong_AsLong(PyTuple_GetItem(codes, k));
+    for (Py_ssize_t k = 0; k < n && k < 16; k++)
+        dtypes[k] = (tg_dtype)PyLong_AsLong(PyTuple_GetItem(codes, k));
     if (PyErr_Occurred()) return NULL;
-    return take_text(state_of_self(self), tg_reducer_ir(handle_of(self), symbol, dtypes, n < 16 ? (size_t)n : 16));
+    return take_text(state_of_self(self),
+                     tg_reducer_ir(handle_of(self), symbol, dtypes, n < 16 ? (size_t)n : 16));
 }
 
 static PyMethodDef methods[] = {
@@ -72,8 +76,10 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot slots[] = {
-    {Py_tp_dealloc, reducer_dealloc}, {Py_tp_methods, methods}, {Py_tp_doc, (char *)"A tg_reducer."}, {0, NULL}};
+static PyType_Slot slots[] = {{Py_tp_dealloc, reducer_dealloc},
+                              {Py_tp_methods, methods},
+                              {Py_tp_doc, (char *)"A tg_reducer."},
+                              {0, NULL}};
 
 PyType_Spec reducer_spec = {
     .name = "tiga._tiga.Reducer",

@@ -1,12 +1,12 @@
 """Tiga: differentiable message passing, compiled.
 
-    class WeightedSum(tg.MessagePassing):
-        reducer = tg.sum()
+class WeightedSum(tg.MessagePassing):
+    reducer = tg.sum()
 
-        def edge(self, src, dst, edge):
-            return edge.weight * src.x
+    def edge(self, src, dst, edge):
+        return edge.weight * src.x
 
-    out = WeightedSum()(graph=graph, src={"x": x}, dst={}, edge={"weight": weight})"""
+out = WeightedSum()(graph=graph, src={"x": x}, dst={}, edge={"weight": weight})"""
 
 from . import autograd, interop
 from .dtypes import DType, bool_, float32, float64, int32, int64
@@ -57,7 +57,23 @@ from .functions import (
 from .graph import Graph
 from .inspection import AnalysisFinding, CacheInfo, Cost, MachineSchedule, Variant
 from .message_passing import MessagePassing
-from .reducers import Reducer, ReducerCall, all_ as all, any_ as any, logsumexp, max, mean, min, online_softmax, prod, sum
+from .reducers import (
+    Reducer,
+    ReducerCall,
+    logsumexp,
+    max,
+    mean,
+    min,
+    online_softmax,
+    prod,
+    sum,
+)
+from .reducers import (
+    all_ as all,
+)
+from .reducers import (
+    any_ as any,
+)
 from .tensor import Tensor, from_dlpack, from_numpy, from_torch, to_numpy, to_torch
 from .threads import get_num_threads, memory, set_num_threads, trim
 

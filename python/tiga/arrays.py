@@ -29,7 +29,9 @@ def kind_of(value: Any) -> str:
 def _classify(value: Any) -> str:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
-        from .interop import torch as _  # tells the extension torch's dtypes
+        from .interop import torch as bridge
+
+        bridge.register_dtypes()
 
         return TORCH
     if isinstance(value, np.ndarray):

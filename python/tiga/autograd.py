@@ -9,8 +9,9 @@ from . import arrays
 __all__ = ["grad"]
 
 
-def grad(output: Any, inputs: Any, *, grad_output: Any = None, allow_unused: bool = False,
-         checkpoint: str = "auto") -> Any:
+def grad(
+    output: Any, inputs: Any, *, grad_output: Any = None, allow_unused: bool = False, checkpoint: str = "auto"
+) -> Any:
     """The gradient of a tg.Tensor with respect to others."""
     several = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     if any(arrays.kind_of(t) == arrays.TORCH for t in (output, *several)):

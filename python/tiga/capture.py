@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import dis
 import types
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from . import arrays
 from .reducers import Reducer
@@ -22,6 +23,10 @@ Getter = Callable[[Any], Any]
 _BY_VALUE = (int, str, bytes, bool, type(None))
 _LIBRARIES = ("torch", "numpy", "tiga", "math", "builtins")
 _MAX_DEPTH = 5
+
+
+def _kernel_itself(kernel: Any) -> Any:
+    return kernel
 
 
 class Captures:
@@ -83,46 +88,42 @@ class Captures:
 
     def _rebuild(self, function: types.FunctionType, getter: Getter) -> types.FunctionType:
         code, scope = function.__code__, dict(function.__globals__)
+        at = _attribute(getter, "__globals__")
         for name in sorted(set(_global_names(code)) & scope.keys()):
-            scope[name] = self.read(f"global.{name}", lambda k, n=name: getter(k).__globals__[n], scope[name])
-        cells = tuple(self._cell(function, getter, i) for i in range(len(code.co_freevars)))
+            scope[name] = self.read(f"global.{name}", _item(at, name), scope[name])
+        cells = tuple(self._cell(i, name, cell, getter) for i, (name, cell) in enumerate(_cells(function)))
         new = types.FunctionType(code, scope, function.__name__, self._defaults(function, getter), cells)
         new.__kwdefaults__ = self._keyword_defaults(function, getter)
         new.__qualname__ = function.__qualname__
         return new
 
-    def _cell(self, function: types.FunctionType, getter: Getter, i: int) -> types.CellType:
-        cell = function.__closure__[i]
-        name = function.__code__.co_freevars[i]
-        try:
-            value = cell.cell_contents
-        except ValueError:  # not assigned yet
+    def _cell(self, i: int, name: str, cell: types.CellType, getter: Getter) -> types.CellType:
+        if name == "__class__" or not _is_assigned(cell):
             return cell
-        if name == "__class__":
-            return cell
-        return types.CellType(self.read(f"closure.{name}", lambda k: getter(k).__closure__[i].cell_contents, value))
+        place = _attribute(_item(_attribute(getter, "__closure__"), i), "cell_contents")
+        return types.CellType(self.read(f"closure.{name}", place, cell.cell_contents))
 
     def _defaults(self, function: types.FunctionType, getter: Getter) -> Any:
-        names = function.__code__.co_varnames[: function.__code__.co_argcount]
         given = function.__defaults__ or ()
-        named = names[len(names) - len(given) :]
+        count = function.__code__.co_argcount
+        names = function.__code__.co_varnames[count - len(given) : count]
+        at = _attribute(getter, "__defaults__")
         return tuple(
-            self.read(f"default.{name}", lambda k, i=i: getter(k).__defaults__[i], value)
-            for i, (name, value) in enumerate(zip(named, given))
+            self.read(f"default.{name}", _item(at, i), value)
+            for i, (name, value) in enumerate(zip(names, given, strict=True))
         )
 
     def _keyword_defaults(self, function: types.FunctionType, getter: Getter) -> Any:
-        return {
-            name: self.read(f"default.{name}", lambda k, n=name: getter(k).__kwdefaults__[n], value)
-            for name, value in (function.__kwdefaults__ or {}).items()
-        }
+        at = _attribute(getter, "__kwdefaults__")
+        given = function.__kwdefaults__ or {}
+        return {name: self.read(f"default.{name}", _item(at, name), value) for name, value in given.items()}
 
     # ---- self ----
 
     def shadow(self) -> Any:
         """An object that reads like the kernel, its tensors staged."""
         if self._shadow is None:
-            cls = type(self.kernel)
+            cls: Any = type(self.kernel)
             self._shadow = object.__new__(type(cls)(cls.__name__, (_Shadow, cls), {"__module__": cls.__module__}))
             object.__setattr__(self._shadow, "_captures", self)
         return self._shadow
@@ -130,25 +131,47 @@ class Captures:
     def attribute(self, name: str) -> Any:
         """self.name as the trace sees it."""
         value = getattr(self.kernel, name)
+        place = _attribute(_kernel_itself, name)
         if isinstance(value, types.MethodType) and value.__self__ is self.kernel:
-            function = self.rebuild(value.__func__, lambda k: getattr(k, name).__func__)
-            return types.MethodType(function, self.shadow())
+            function: Any = value.__func__
+            return types.MethodType(self.rebuild(function, _attribute(place, "__func__")), self.shadow())
         if isinstance(getattr(type(self.kernel), name, None), property):
             return getattr(type(self.kernel), name).fget(self.shadow())
-        return self.read(f"self.{name}", lambda k: getattr(k, name), value)
+        return self.read(f"self.{name}", place, value)
 
     # ---- tensors met without having been read from a known place: self.linear.weight ----
 
     def _find(self, tensor: Any) -> str:
         if id(tensor) not in self._names:
-            roots = [("self", lambda k: k, self.kernel), *self._roots]
+            roots = [("self", _kernel_itself, self.kernel), *self._roots]
             found = next((f for root in roots for f in _walk(root, tensor)), None)
             if found is None:
                 raise TypeError(
                     f"a tensor of shape {tuple(tensor.shape)} made inside the function meets a staged value; "
-                    "keep it in an attribute of self or pass it as a param, so that each call sees its value")
+                    "keep it in an attribute of self or pass it as a param, so that each call sees its value"
+                )
             self._hide(*found, tensor)
         return self._names[id(tensor)]
+
+
+def _attribute(getter: Getter, name: str) -> Getter:
+    return lambda kernel: getattr(getter(kernel), name)
+
+
+def _item(getter: Getter, key: Any) -> Getter:
+    return lambda kernel: getter(kernel)[key]
+
+
+def _cells(function: types.FunctionType) -> list[tuple[str, types.CellType]]:
+    return list(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+
+def _is_assigned(cell: types.CellType) -> bool:
+    try:
+        _ = cell.cell_contents
+    except ValueError:
+        return False
+    return True
 
 
 def _is_number(value: Any) -> bool:
@@ -217,14 +240,15 @@ def _walk(root: tuple[str, Getter, Any], tensor: Any, depth: int = 0) -> Iterato
 def _children(path: str, getter: Getter, value: Any) -> Iterator[tuple[str, Getter, Any]]:
     if isinstance(value, (list, tuple)):
         for i, item in enumerate(value):
-            yield f"{path}.{i}", lambda k, i=i: getter(k)[i], item
+            yield f"{path}.{i}", _item(getter, i), item
     elif isinstance(value, dict):
         for key, item in value.items():
-            yield f"{path}.{key}", lambda k, key=key: getter(k)[key], item
+            yield f"{path}.{key}", _item(getter, key), item
     elif not isinstance(value, (type, types.ModuleType, types.FunctionType)) and not arrays.is_array(value):
+        at = _attribute(getter, "__dict__")
         for name, item in list(getattr(value, "__dict__", {}).items()):
             hidden = name in ("_parameters", "_buffers", "_modules")  # nn.Module's own
-            yield path if hidden else f"{path}.{name}", lambda k, n=name: getter(k).__dict__[n], item
+            yield path if hidden else f"{path}.{name}", _item(at, name), item
 
 
 class _Shadow:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -56,10 +56,7 @@ def _register_torch() -> None:
 
 def as_dtype(dtype: Any) -> DType:
     """The DType that a name, a NumPy or a torch dtype stands for."""
-    found = lookup(dtype)
-    if found is None:
-        refuse("dtype", dtype)
-    return found
+    return lookup(dtype) or refuse("dtype", dtype)
 
 
 def lookup(dtype: Any) -> DType | None:
@@ -79,10 +76,14 @@ def name_of(dtype: Any) -> str:
     return str(dtype).rpartition(".")[2]
 
 
-def refuse(what: str, dtype: Any) -> Any:
+def refuse(what: str, dtype: Any) -> NoReturn:
     """Raises for a dtype that lookup does not know."""
     if name_of(dtype) in LATER:
         raise NotImplementedError(f"{what}: {name_of(dtype)} is not built yet (cast it to float32 or float64)")
     swapped = isinstance(dtype, np.dtype) and not dtype.isnative
-    hint = "byte-swapped; convert it to native byte order" if swapped else "one of bool, int32, int64, float32, float64 is needed"
+    hint = (
+        "byte-swapped; convert it to native byte order"
+        if swapped
+        else "one of bool, int32, int64, float32, float64 is needed"
+    )
     raise TypeError(f"{what}: dtype {dtype} ({hint})")

@@ -1,7 +1,7 @@
 """Formulas: a kernel as text.
 
-    layer = tg.formula("out = relu(mean(src.x) @ W + b)")
-    y = layer(graph=graph, src={"x": x}, W=W, b=b)"""
+layer = tg.formula("out = relu(mean(src.x) @ W + b)")
+y = layer(graph=graph, src={"x": x}, W=W, b=b)"""
 
 from __future__ import annotations
 
@@ -24,20 +24,37 @@ class Formula(inspection.Inspectable):
         self._handle = _tiga.formula(text)
         self._traces: dict[Any, Trace] = {}
 
-    def __call__(self, *args: Any, graph: Any = None, ndata: Any = None, src: Any = None, dst: Any = None,
-                 edge: Any = None, **params: Any) -> Any:
+    def __call__(
+        self,
+        *args: Any,
+        graph: Any = None,
+        ndata: Any = None,
+        src: Any = None,
+        dst: Any = None,
+        edge: Any = None,
+        **params: Any,
+    ) -> Any:
         """Runs the formula on a graph."""
         trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
         return execution.run(trace, graph, trace.arrays(self, arguments.values))
 
-    def reference(self, *args: Any, graph: Any = None, ndata: Any = None, src: Any = None, dst: Any = None,
-                  edge: Any = None, **params: Any) -> Any:
+    def reference(
+        self,
+        *args: Any,
+        graph: Any = None,
+        ndata: Any = None,
+        src: Any = None,
+        dst: Any = None,
+        edge: Any = None,
+        **params: Any,
+    ) -> Any:
         """As a call, but on the interpreter. No gradients."""
         trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
         return execution.reference(trace, graph, trace.arrays(self, arguments.values))
 
-    def _prepare(self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any,
-                 params: dict[str, Any]) -> tuple[Trace, Arguments]:
+    def _prepare(
+        self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any, params: dict[str, Any]
+    ) -> tuple[Trace, Arguments]:
         check_call("a formula", args, graph, ndata, src, dst)
         arguments = Arguments(ndata, src, dst, edge, params)
         key = arguments.key()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from . import arrays, dtypes
 from .staged import Value, ints, stage_of
@@ -215,8 +216,9 @@ def logsumexp(x: Any, dim: Axes = None, keepdim: bool = False, *, axis: Axes = N
     return _fold("logsumexp", x, dim, axis, keepdim, keepdims)
 
 
-def norm(x: Any, p: Any = 2, dim: Axes = None, keepdim: bool = False, *, axis: Axes = None,
-         keepdims: bool = False) -> Value:
+def norm(
+    x: Any, p: Any = 2, dim: Axes = None, keepdim: bool = False, *, axis: Axes = None, keepdims: bool = False
+) -> Value:
     """Euclidean length over feature axes; its gradient at the origin is 0."""
     if p not in (2, None, "fro"):
         raise NotImplementedError(f"norm: p={p!r} is not built yet, only 2")
@@ -342,12 +344,43 @@ def _slice(x: Value, axis: int, item: slice) -> Value:
 # ---- operators by the names that torch and NumPy give them ----
 
 OPERATORS = {
-    "add": "add", "sub": "sub", "subtract": "sub", "mul": "mul", "multiply": "mul", "div": "div", "divide": "div",
-    "true_divide": "div", "truediv": "div", "floor_divide": "floordiv", "floordiv": "floordiv", "mod": "mod",
-    "remainder": "mod", "mm": "matmul", "mv": "matmul", "bmm": "matmul", "and": "and", "bitwise_and": "and",
-    "logical_and": "and", "or": "or", "bitwise_or": "or", "logical_or": "or", "xor": "xor", "bitwise_xor": "xor",
-    "logical_xor": "xor", "lt": "lt", "less": "lt", "le": "le", "less_equal": "le", "gt": "gt", "greater": "gt",
-    "ge": "ge", "greater_equal": "ge", "eq": "eq", "equal": "eq", "ne": "ne", "not_equal": "ne",
+    "add": "add",
+    "sub": "sub",
+    "subtract": "sub",
+    "mul": "mul",
+    "multiply": "mul",
+    "div": "div",
+    "divide": "div",
+    "true_divide": "div",
+    "truediv": "div",
+    "floor_divide": "floordiv",
+    "floordiv": "floordiv",
+    "mod": "mod",
+    "remainder": "mod",
+    "mm": "matmul",
+    "mv": "matmul",
+    "bmm": "matmul",
+    "and": "and",
+    "bitwise_and": "and",
+    "logical_and": "and",
+    "or": "or",
+    "bitwise_or": "or",
+    "logical_or": "or",
+    "xor": "xor",
+    "bitwise_xor": "xor",
+    "logical_xor": "xor",
+    "lt": "lt",
+    "less": "lt",
+    "le": "le",
+    "less_equal": "le",
+    "gt": "gt",
+    "greater": "gt",
+    "ge": "ge",
+    "greater_equal": "ge",
+    "eq": "eq",
+    "equal": "eq",
+    "ne": "ne",
+    "not_equal": "ne",
 }
 
 
@@ -387,9 +420,20 @@ def _reverse(self: Value) -> Value:
 
 
 for _name, _method in {
-    "to": cast, "astype": cast, "type": cast, "view": reshape, "expand": broadcast_to, "swapaxes": transpose,
-    "clip": clamp, "where": _where_method, "amax": max, "amin": min, "__getitem__": getitem, "__pow__": pow,
-    "mT": property(_matrix_transpose), "T": property(_reverse),
+    "to": cast,
+    "astype": cast,
+    "type": cast,
+    "view": reshape,
+    "expand": broadcast_to,
+    "swapaxes": transpose,
+    "clip": clamp,
+    "where": _where_method,
+    "amax": max,
+    "amin": min,
+    "__getitem__": getitem,
+    "__pow__": pow,
+    "mT": property(_matrix_transpose),
+    "T": property(_reverse),
     "t": _reverse,
     "__rpow__": lambda self, base: pow(base, self),
     "float": lambda self: cast(self, dtypes.float32),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Sequence
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,6 +27,8 @@ class Graph:
     num_src: int
     num_dst: int
     num_edges: int
+    _handle: Any
+    _transposed: Graph | None
 
     def __init__(self) -> None:
         raise TypeError("make a graph by Graph.from_csr, from_coo, from_edge_index or regular")
@@ -34,22 +37,30 @@ class Graph:
     def _wrap(cls, handle: Any) -> Graph:
         self = object.__new__(cls)
         num_src, num_dst, num_edges = handle.counts()
-        for name, value in (("_handle", handle), ("_transposed", None), ("num_src", num_src),
-                            ("num_dst", num_dst), ("num_edges", num_edges)):
+        for name, value in (
+            ("_handle", handle),
+            ("_transposed", None),
+            ("num_src", num_src),
+            ("num_dst", num_dst),
+            ("num_edges", num_edges),
+        ):
             object.__setattr__(self, name, value)
         return self
 
     @classmethod
-    def from_csr(cls, row_ptr: Any, col_idx: Any, *, num_src: int | None = None,
-                 validate: Validate = "basic") -> Graph:
+    def from_csr(cls, row_ptr: Any, col_idx: Any, *, num_src: int | None = None, validate: Validate = "basic") -> Graph:
         """Row i, col_idx[row_ptr[i]:row_ptr[i + 1]], holds the sources of destination i."""
         full = _is_full(validate)
-        return cls._wrap(_tiga.graph_from_csr(
-            index_array(row_ptr, "row_ptr"), index_array(col_idx, "col_idx"), _count(num_src, "num_src"), full))
+        return cls._wrap(
+            _tiga.graph_from_csr(
+                index_array(row_ptr, "row_ptr"), index_array(col_idx, "col_idx"), _count(num_src, "num_src"), full
+            )
+        )
 
     @classmethod
-    def from_coo(cls, src: Any, dst: Any, *, num_src: int | None = None, num_dst: int | None = None,
-                 validate: Validate = "basic") -> Graph:
+    def from_coo(
+        cls, src: Any, dst: Any, *, num_src: int | None = None, num_dst: int | None = None, validate: Validate = "basic"
+    ) -> Graph:
         """Edge e goes from src[e] to dst[e]; the counts default to the largest index + 1."""
         full = _is_full(validate)
         src, dst = index_array(src, "src"), index_array(dst, "dst")
@@ -58,8 +69,14 @@ class Graph:
         return cls._wrap(_tiga.graph_from_coo(src, dst, _count(num_src, "num_src"), _count(num_dst, "num_dst"), full))
 
     @classmethod
-    def from_edge_index(cls, edge_index: Any, *, num_nodes: int | None = None,
-                        size: Sequence[int | None] | None = None, validate: Validate = "basic") -> Graph:
+    def from_edge_index(
+        cls,
+        edge_index: Any,
+        *,
+        num_nodes: int | None = None,
+        size: Sequence[int | None] | None = None,
+        validate: Validate = "basic",
+    ) -> Graph:
         """An array [2, E]: sources, then destinations. num_nodes for one node set (default: the largest
         index + 1), size=(num_src, num_dst) for two."""
         full = _is_full(validate)
@@ -89,9 +106,11 @@ class Graph:
 
     def transpose(self) -> Graph:
         """The same edges, with the same numbers and their ends swapped."""
-        if self._transposed is None:
-            object.__setattr__(self, "_transposed", Graph._wrap(self._handle.transpose()))
-        return self._transposed
+        known = self._transposed
+        if known is None:
+            known = Graph._wrap(self._handle.transpose())
+            object.__setattr__(self, "_transposed", known)
+        return known
 
     def to_coo(self) -> tuple[np.ndarray, np.ndarray]:
         """(src, dst) in the caller's order, as new int64 arrays."""

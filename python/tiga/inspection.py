@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Mapping
+from typing import Any
 
 from .graph import Graph
 
@@ -195,7 +196,6 @@ def _one_of(handle: Any, what: str, known: tuple[str, ...], named: str) -> str:
 
 def _variant(trace: Any) -> Variant:
     return Variant(trace.program.inputs, trace.program.results, Artifacts(trace.program.handle))
-
 
 
 _TRAVERSE = re.compile(r'"gf_iter.traverse"\([^)]*\) <\{(.*?)\}> \(\{(.*?)\n\s*\}\)', re.DOTALL)

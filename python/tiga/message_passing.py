@@ -7,7 +7,8 @@ from typing import Any
 
 from . import execution, inspection
 from .graph import Graph
-from .reducers import Reducer, check_reducer, sum as sum_reducer
+from .reducers import Reducer, check_reducer
+from .reducers import sum as sum_reducer
 from .trace import Arguments, Trace, Tracer
 
 __all__ = ["MessagePassing"]
@@ -49,8 +50,16 @@ class MessagePassing(inspection.Inspectable):
 
     node._tiga_default = True  # type: ignore[attr-defined]
 
-    def __call__(self, *args: Any, graph: Any = None, ndata: Any = None, src: Any = None, dst: Any = None,
-                 edge: Any = None, **params: Any) -> Any:
+    def __call__(
+        self,
+        *args: Any,
+        graph: Any = None,
+        ndata: Any = None,
+        src: Any = None,
+        dst: Any = None,
+        edge: Any = None,
+        **params: Any,
+    ) -> Any:
         """Runs the kernel on a graph. Fields are dicts of arrays, one row for each source (src=),
         destination (dst=), edge (edge=) or node (ndata=, where sources and destinations are one set)."""
         trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
@@ -58,14 +67,23 @@ class MessagePassing(inspection.Inspectable):
 
     __call__._torchdynamo_disable = True  # type: ignore[attr-defined]
 
-    def reference(self, *args: Any, graph: Any = None, ndata: Any = None, src: Any = None, dst: Any = None,
-                  edge: Any = None, **params: Any) -> Any:
+    def reference(
+        self,
+        *args: Any,
+        graph: Any = None,
+        ndata: Any = None,
+        src: Any = None,
+        dst: Any = None,
+        edge: Any = None,
+        **params: Any,
+    ) -> Any:
         """As a call, but on the interpreter: slow, obvious, the meaning. No gradients."""
         trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
         return execution.reference(trace, graph, trace.arrays(self, arguments.values))
 
-    def _prepare(self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any,
-                 params: dict[str, Any]) -> tuple[Trace, Arguments]:
+    def _prepare(
+        self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any, params: dict[str, Any]
+    ) -> tuple[Trace, Arguments]:
         if args or not isinstance(graph, Graph) or ndata is not None:
             check_call(type(self).__name__, args, graph, ndata, src, dst)
         arguments = Arguments(ndata, src, dst, edge, params)
@@ -110,4 +128,5 @@ def check_call(what: str, args: Any, graph: Any, ndata: Any, src: Any, dst: Any)
         raise TypeError(f"{what}: ndata with {both}: ndata binds every field to both ends, give one or the other")
     if graph.num_src != graph.num_dst:
         raise TypeError(
-            f"{what}: ndata on a bipartite relation ({graph.num_src} sources, {graph.num_dst} destinations); give src= and dst=")
+            f"{what}: ndata on a bipartite relation ({graph.num_src} sources, {graph.num_dst} destinations); give src= and dst="
+        )

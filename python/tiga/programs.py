@@ -7,9 +7,10 @@ input asked for."""
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, NamedTuple, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from . import dtypes, threads
+from . import dtypes
 from .graph import Graph
 
 ALL, SRC, DST, EDGES, NODES = range(5)  # tg_role

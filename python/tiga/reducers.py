@@ -8,7 +8,8 @@ captured on scalars and proven by structure."""
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, NoReturn, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from . import _tiga, dtypes, functions
 from .staged import Stage, Value
@@ -71,7 +72,9 @@ class Reducer:
             raise TypeError(f"{self!r} needs a message: return self.reducer({', '.join(expected) or 'message'})")
         if expected and count != len(expected):
             one = "return the message itself" if len(expected) == 1 else f"return self.reducer({', '.join(expected)})"
-            raise TypeError(f"{self!r} takes {len(expected)} message(s) ({', '.join(expected)}), but got {count}; {one}")
+            raise TypeError(
+                f"{self!r} takes {len(expected)} message(s) ({', '.join(expected)}), but got {count}; {one}"
+            )
 
     def _message_names(self) -> list[str]:
         """Empty where lift takes any number."""
@@ -82,7 +85,9 @@ class Reducer:
 
     def _key(self) -> Any:
         """What a captured variant depends on: reducers with equal keys have one algebra."""
-        state = tuple((k, v if isinstance(v, _SIMPLE) else id(v)) for k, v in sorted(vars(self).items()) if k != "_made")
+        state = tuple(
+            (k, v if isinstance(v, _SIMPLE) else id(v)) for k, v in sorted(vars(self).items()) if k != "_made"
+        )
         return type(self), self.name, self.associative, self.commutative, state
 
     def _native(self, count: int, codes: tuple[int, ...]) -> Any:
@@ -147,7 +152,8 @@ def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
     lift.outputs(lifted)
     if len(_as_state(start)) != len(_as_state(lifted)):
         raise ValueError(
-            f"{reducer!r}: identity gives {len(_as_state(start))} component(s), but lift gives {len(_as_state(lifted))}")
+            f"{reducer!r}: identity gives {len(_as_state(start))} component(s), but lift gives {len(_as_state(lifted))}"
+        )
     identity.outputs(start)
     state = [max_code(codes)] * len(_as_state(start))
     left, right = combine.inputs("l", state), combine.inputs("r", state)
@@ -178,7 +184,7 @@ class Builtin(Reducer):
         self._shown = shown
         self._empty = None if empty is None else float(empty)
         self._handle: Any = None
-        self._cached_key = (name, self._empty)
+        self._cached_key: tuple[Any, ...] = (name, self._empty)
 
     def _message_names(self) -> list[str]:
         return self._messages
@@ -250,8 +256,9 @@ def min(x: Any = None, *args: Any, **kwargs: Any) -> Any:
     return _builtin("min", kwargs)
 
 
-def online_softmax(accumulation_dtype: Any = None, block_prune_threshold: float | None = None, *,
-                   empty: float | None = None) -> Reducer:
+def online_softmax(
+    accumulation_dtype: Any = None, block_prune_threshold: float | None = None, *, empty: float | None = None
+) -> Reducer:
     """The softmax(score)-weighted mean of value, in one pass: return self.reducer(score, value). A score
     of -inf weighs nothing; a row without messages gives empty (NaN)."""
     return OnlineSoftmax(accumulation_dtype, block_prune_threshold, empty)
@@ -293,4 +300,6 @@ def check_reducer(reducer: Any) -> Reducer:
 
 
 def _refuse(reducer: Any) -> NoReturn:
-    raise TypeError(f"reducer is {reducer!r}; expected a reducer such as tg.sum(), or an instance of a tg.Reducer subclass")
+    raise TypeError(
+        f"reducer is {reducer!r}; expected a reducer such as tg.sum(), or an instance of a tg.Reducer subclass"
+    )

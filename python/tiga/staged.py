@@ -6,7 +6,8 @@ operations are those of functions.py, as methods and as operators."""
 from __future__ import annotations
 
 import operator
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -121,13 +122,27 @@ class Value:
     def __repr__(self) -> str:
         return f"<staged {self.dtype.name} @ {self.place} {list(self._type()[3])}>"
 
+    def __neg__(self) -> Value:
+        return self._stage.apply("neg", (self,))
+
+    def __pos__(self) -> Value:
+        return self
+
+    def __abs__(self) -> Value:
+        return self._stage.apply("abs", (self,))
+
+    def __invert__(self) -> Value:
+        return self._stage.apply("not", (self,))
+
     # ---- refused: what needs the numbers themselves ----
 
     def _refuse(self, what: str, instead: str) -> Any:
         raise TypeError(f"{what} of a staged value ({self!r}): it stands for every edge or node at once; {instead}")
 
     def __bool__(self) -> Any:
-        return self._refuse("truth value", "write tg.where(condition, a, b) instead of if, & | ~ instead of and, or, not")
+        return self._refuse(
+            "truth value", "write tg.where(condition, a, b) instead of if, & | ~ instead of and, or, not"
+        )
 
     def __int__(self) -> Any:
         return self._refuse("int()", "write x.to(tg.int64), or pass the number as an int param")
@@ -219,17 +234,21 @@ def _operator(name: str, swap: bool = False) -> Callable[[Value, Any], Any]:
 
 
 for _python, _name in {
-    "add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "floordiv": "floordiv", "mod": "mod",
-    "matmul": "matmul", "and": "and", "or": "or", "xor": "xor",
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "truediv": "div",
+    "floordiv": "floordiv",
+    "mod": "mod",
+    "matmul": "matmul",
+    "and": "and",
+    "or": "or",
+    "xor": "xor",
 }.items():
     setattr(Value, f"__{_python}__", _operator(_name))
     setattr(Value, f"__r{_python}__", _operator(_name, swap=True))
 for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
     setattr(Value, f"__{_name}__", _operator(_name))
-setattr(Value, "__neg__", lambda self: self._stage.apply("neg", (self,)))
-setattr(Value, "__pos__", lambda self: self)
-setattr(Value, "__abs__", lambda self: self._stage.apply("abs", (self,)))
-setattr(Value, "__invert__", lambda self: self._stage.apply("not", (self,)))
 
 
 def ints(values: Any) -> tuple[int, ...]:

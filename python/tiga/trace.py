@@ -6,12 +6,13 @@ place that a function reads (by getter)."""
 from __future__ import annotations
 
 import inspect
-from typing import Any, Callable, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from . import arrays, dtypes, reducers
+from . import arrays, reducers
 from .capture import Captures
 from .programs import ALL, Program
-from .staged import IntParam, Stage, Value
+from .staged import IntParam, Value
 
 RESULT = "out"
 
@@ -64,6 +65,10 @@ class Arguments:
 
 class Fields:
     """src, dst or edge while a function is traced: the fields passed at the call, staged."""
+
+    _role: str
+    _names: Sequence[str]
+    _stage: Any  # the staged value of a field, by name
 
     def __init__(self, role: str, names: Sequence[str], stage: Callable[[str], Value]) -> None:
         self.__dict__.update(_role=role, _names=names, _stage=stage)
@@ -162,7 +167,9 @@ class Tracer:
 
     def run(self) -> Trace:
         self._check_names()
-        message = self._call("edge", self._fields("src", "at_src"), self._fields("dst", "at_dst"), self._fields("edge", None))
+        message = self._call(
+            "edge", self._fields("src", "at_src"), self._fields("dst", "at_dst"), self._fields("edge", None)
+        )
         aggregate = self._reduce(message)
         result = aggregate
         if has_node(self.kernel):
@@ -206,7 +213,9 @@ class Tracer:
         else:
             call = self.reducer(message)
         if getattr(call.reducer, "block_prune_threshold", None) is not None:
-            raise NotImplementedError("block_prune_threshold needs a relation with a streaming kernel; this one has none")
+            raise NotImplementedError(
+                "block_prune_threshold needs a relation with a streaming kernel; this one has none"
+            )
         return call
 
     def _on_nodes(self, result: Any, aggregate: Value) -> Value:

@@ -8,7 +8,6 @@ import re
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -4,7 +4,6 @@ import gc
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 torch = pytest.importorskip("torch")
@@ -38,7 +37,11 @@ KERNELS = {
     "sum": (lambda self, src, dst, edge: edge.w.unsqueeze(-1) * src.x, tg.sum(), ["x", "w"]),
     "mean": (lambda self, src, dst, edge: edge.w.unsqueeze(-1) * src.x, tg.mean(empty=0), ["x", "w"]),
     "max": (lambda self, src, dst, edge: edge.w.unsqueeze(-1) * src.x, tg.max(empty=0), ["x", "w"]),
-    "online_softmax": (lambda self, src, dst, edge: self.reducer(edge.w, src.v), tg.online_softmax(empty=0), ["v", "w"]),
+    "online_softmax": (
+        lambda self, src, dst, edge: self.reducer(edge.w, src.v),
+        tg.online_softmax(empty=0),
+        ["v", "w"],
+    ),
     "relu": (lambda self, src, dst, edge: tg.relu(edge.w.unsqueeze(-1) * (src.x - dst.x)), tg.sum(), ["x", "w"]),
     "attention": (attention_edge, tg.online_softmax(empty=0), ["k", "q", "x"]),
     "network": (network_edge, tg.sum(), ["x", "w", "W1", "W2", "b"]),
@@ -48,7 +51,16 @@ KERNELS = {
 def inputs(graph, names, seed=3):
     rng = np.random.default_rng(seed)
     n = graph.num_src
-    shapes = {"x": (n, 2), "k": (n, 2), "q": (n, 2), "v": (n,), "w": (graph.num_edges,), "W1": (5, 3), "W2": (3, 2), "b": (3,)}
+    shapes = {
+        "x": (n, 2),
+        "k": (n, 2),
+        "q": (n, 2),
+        "v": (n,),
+        "w": (graph.num_edges,),
+        "W1": (5, 3),
+        "W2": (3, 2),
+        "b": (3,),
+    }
     return [torch.tensor(rng.standard_normal(shapes[m]), dtype=torch.float64, requires_grad=True) for m in names]
 
 
@@ -134,9 +146,15 @@ def test_saved_tensors_are_version_checked():
         y.sum().backward()
 
 
-@pytest.mark.parametrize("make", [
-    lambda: torch.ones(()).expand(2), lambda: torch.ones(4)[::2], lambda: torch.ones(2, 3)[:, 1],
-], ids=["expanded", "strided", "column"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.ones(()).expand(2),
+        lambda: torch.ones(4)[::2],
+        lambda: torch.ones(2, 3)[:, 1],
+    ],
+    ids=["expanded", "strided", "column"],
+)
 def test_cotangents_of_any_strides(make):
     x, w = torch.ones(2, requires_grad=True), torch.ones(2)
     (dx,) = torch.autograd.grad(call(x, w), x, make())
@@ -149,9 +167,14 @@ def test_negated_views_are_read_right():
     assert call(x, torch.ones(2)).tolist() == [0, -5]
 
 
-@pytest.mark.parametrize("view", [
-    lambda x: x.t().contiguous().t(), lambda x: torch.stack([x, x], 2)[:, :, 1], lambda x: x.flip(0).flip(0),
-])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.t().contiguous().t(),
+        lambda x: torch.stack([x, x], 2)[:, :, 1],
+        lambda x: x.flip(0).flip(0),
+    ],
+)
 def test_strided_fields(view):
     x = torch.arange(6.0).reshape(3, 2)
     graph = tg.Graph.regular(3, 2)

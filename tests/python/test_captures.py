@@ -6,7 +6,6 @@ import types
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 torch = pytest.importorskip("torch")
@@ -44,6 +43,7 @@ def test_one_trace_for_many_instances():
 def test_a_redefined_class_is_traced_again():
     results = []
     for scale in (1, 2):
+
         class Kernel(tg.MessagePassing):
             def edge(self, src, dst, edge):
                 return src.x * scale
@@ -68,7 +68,7 @@ def test_an_int_param_is_fixed_where_its_value_is_needed():
     class Kernel(Counting):
         def edge(self, src, dst, edge, k, n):
             Kernel.runs += 1
-            return src.x ** k * n
+            return src.x**k * n
 
     kernel = Kernel()
     assert run(kernel, k=2, n=1) == [9, 1, 4]
@@ -144,6 +144,7 @@ def tensors_in(place):
     """A kernel that multiplies by a tensor found at a place; a setter; the name of the input."""
     w = torch.tensor(3.0, requires_grad=True)
     if place == "self":
+
         class Kernel(tg.MessagePassing):
             def __init__(self):
                 self.weight = w
@@ -154,6 +155,7 @@ def tensors_in(place):
         kernel = Kernel()
         return kernel, lambda v: setattr(kernel, "weight", v), "self.weight"
     if place == "closure":
+
         def edge(self, src, dst, edge):
             return w * src.x
 
@@ -163,23 +165,37 @@ def tensors_in(place):
 
         return type("Kernel", (tg.MessagePassing,), {"edge": edge})(), change, "closure.w"
     if place == "global":
+
         def change(v):
             globals()["GLOBAL_W"] = v
 
         change(w)
-        return type("Kernel", (tg.MessagePassing,), {"edge": lambda self, src, dst, edge: src.x * GLOBAL_W})(), change, "global.GLOBAL_W"
+        return (
+            type("Kernel", (tg.MessagePassing,), {"edge": lambda self, src, dst, edge: src.x * GLOBAL_W})(),
+            change,
+            "global.GLOBAL_W",
+        )
     if place == "default":
+
         def edge(self, src, dst, edge, w=w):
             return w * src.x
 
-        return type("Kernel", (tg.MessagePassing,), {"edge": edge})(), lambda v: setattr(edge, "__defaults__", (v,)), "default.w"
+        return (
+            type("Kernel", (tg.MessagePassing,), {"edge": edge})(),
+            lambda v: setattr(edge, "__defaults__", (v,)),
+            "default.w",
+        )
     holder = Holder()
     holder.deep = {"list": [w]}
 
     def edge(self, src, dst, edge):
         return src.x * holder.deep["list"][0]
 
-    return type("Kernel", (tg.MessagePassing,), {"edge": edge})(), lambda v: holder.deep["list"].__setitem__(0, v), "closure.holder.deep.list.0"
+    return (
+        type("Kernel", (tg.MessagePassing,), {"edge": edge})(),
+        lambda v: holder.deep["list"].__setitem__(0, v),
+        "closure.holder.deep.list.0",
+    )
 
 
 @pytest.mark.parametrize("place", ["self", "closure", "global", "default", "object"])
@@ -359,5 +375,7 @@ def test_kernels_copy_without_their_caches(clone):
 
 
 def test_a_notebook_lambda():
-    kernel = types.new_class("Kernel", (tg.MessagePassing,), exec_body=lambda ns: ns.update(edge=lambda self, src, dst, edge: src.x * 2))()
+    kernel = types.new_class(
+        "Kernel", (tg.MessagePassing,), exec_body=lambda ns: ns.update(edge=lambda self, src, dst, edge: src.x * 2)
+    )()
     assert run(kernel) == [6, 2, 4]

@@ -5,7 +5,6 @@ import pickle
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 torch = pytest.importorskip("torch")
@@ -63,15 +62,27 @@ def test_transpose():
 
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda g: pickle.loads(pickle.dumps(g))])
-@pytest.mark.parametrize("graph", [tg.Graph.regular(7, 2), tg.Graph.from_coo([3, 0, 3], [1, 1, 0], num_src=9, num_dst=4),
-                                   tg.Graph.from_coo([], [], num_src=3, num_dst=0)], ids=repr)
+@pytest.mark.parametrize(
+    "graph",
+    [
+        tg.Graph.regular(7, 2),
+        tg.Graph.from_coo([3, 0, 3], [1, 1, 0], num_src=9, num_dst=4),
+        tg.Graph.from_coo([], [], num_src=3, num_dst=0),
+    ],
+    ids=repr,
+)
 def test_copies_are_equal(graph, clone):
     assert clone(graph) == graph
 
 
 def test_differences():
     graph = tg.Graph.from_coo([0, 1], [1, 0])
-    others = [tg.Graph.from_coo([1, 0], [0, 1]), tg.Graph.from_coo([0, 1], [1, 0], num_src=3), tg.Graph.from_coo([0, 1], [0, 1]), 3]
+    others = [
+        tg.Graph.from_coo([1, 0], [0, 1]),
+        tg.Graph.from_coo([0, 1], [1, 0], num_src=3),
+        tg.Graph.from_coo([0, 1], [0, 1]),
+        3,
+    ]
     assert all(graph != other for other in others)
 
 

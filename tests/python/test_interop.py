@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 torch = pytest.importorskip("torch")
@@ -22,7 +21,9 @@ def test_numpy_in_numpy_out():
     assert type(out) is np.ndarray and out.dtype == np.float32 and out.tolist() == [6, 2, 4]
 
 
-@pytest.mark.parametrize("view", [lambda a: np.repeat(a, 2)[::2], lambda a: a[::-1].copy()[::-1], lambda a: np.broadcast_to(a[:1], 3)])
+@pytest.mark.parametrize(
+    "view", [lambda a: np.repeat(a, 2)[::2], lambda a: a[::-1].copy()[::-1], lambda a: np.broadcast_to(a[:1], 3)]
+)
 def test_numpy_views(view):
     x = view(X)
     assert Scaled()(graph=RING, src={"x": x}, k=1.0).tolist() == x[[2, 0, 1]].tolist()
@@ -200,7 +201,9 @@ def test_formula_with_params_layers_and_results():
     h = torch.relu((x @ W)[[2, 0, 1]] + b)
     torch.testing.assert_close(result["out"], h[[2, 0, 1]])
     torch.testing.assert_close(result["extra"], h * 2)
-    assert torch.autograd.gradcheck(lambda *v: tuple(layer(graph=RING, ndata={"x": v[0]}, W=v[1], b=v[2]).values()), (x, W, b))
+    assert torch.autograd.gradcheck(
+        lambda *v: tuple(layer(graph=RING, ndata={"x": v[0]}, W=v[1], b=v[2]).values()), (x, W, b)
+    )
     only = torch.autograd.grad(layer(graph=RING, ndata={"x": x}, W=W, b=b)["extra"].sum(), b)[0]
     torch.testing.assert_close(only, torch.autograd.grad((h * 2).sum(), b)[0])
 
@@ -223,7 +226,11 @@ def test_inspection():
     assert set(kernel.last_variant.artifacts) == {"domain", "iter", "kernel", "task", "llvm", "llvm-opt", "asm"}
     assert any(f.disposition == "accepted" for f in kernel.diagnostics)
     (schedule,) = kernel.schedules
-    assert schedule.operation == "traverse r by dst" and schedule.roles[-1] == "out" and "gf_mp.reduce" in schedule.instructions
+    assert (
+        schedule.operation == "traverse r by dst"
+        and schedule.roles[-1] == "out"
+        and "gf_mp.reduce" in schedule.instructions
+    )
     with pytest.raises(AttributeError):
         schedule.kind = "other"
 

@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 torch = pytest.importorskip("torch")
@@ -185,7 +184,9 @@ def test_graphs_pickle_into_another_process():
 
 def test_python_m_tiga():
     root = pathlib.Path(tg.__file__).resolve().parents[1]
-    done = subprocess.run([sys.executable, "-m", "tiga"], env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "tiga"], env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
     lines = dict(line.partition(": ")[::2] for line in done.stdout.splitlines() if ": " in line)
     assert lines["JIT compile works here"] == "yes"

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 torch = pytest.importorskip("torch")
@@ -29,7 +28,9 @@ def call(edge_function, graph=RING, src=None, **kwargs):
 
 def staged(function):
     """A call whose edge() applies function to a value of shape (edges, 3)."""
-    return lambda: make(lambda self, src, dst, edge: function(src.x))(graph=RING, src={"x": np.ones((3, 3), np.float32)})
+    return lambda: make(lambda self, src, dst, edge: function(src.x))(
+        graph=RING, src={"x": np.ones((3, 3), np.float32)}
+    )
 
 
 CSR, COO, PAIR = tg.Graph.from_csr, tg.Graph.from_coo, tg.Graph.from_edge_index
@@ -38,10 +39,20 @@ i64 = np.int64
 GRAPHS = [
     ("rank of row_ptr", lambda: CSR(np.zeros((2, 2), i64), [0]), TypeError, ["row_ptr", "rank 2", "int32 or int64"]),
     ("dtype of row_ptr", lambda: CSR([0.0, 1.0], [0]), TypeError, ["row_ptr", "float64", "int32 or int64"]),
-    ("dtype of col_idx", lambda: CSR([0, 1], torch.tensor([0], dtype=torch.int16)), TypeError, ["col_idx", "int16", "int32 or int64"]),
+    (
+        "dtype of col_idx",
+        lambda: CSR([0, 1], torch.tensor([0], dtype=torch.int16)),
+        TypeError,
+        ["col_idx", "int16", "int32 or int64"],
+    ),
     ("rank of col_idx", lambda: CSR([0, 1], [[0]]), TypeError, ["col_idx", "rank 2", "int32 or int64"]),
     ("bool indices", lambda: COO(np.array([True]), [0]), TypeError, ["src", "bool", "int32 or int64"]),
-    ("byte-swapped indices", lambda: COO(np.array([0], ">i4"), [0]), TypeError, ["src", "byte-swapped", "int32 or int64"]),
+    (
+        "byte-swapped indices",
+        lambda: COO(np.array([0], ">i4"), [0]),
+        TypeError,
+        ["src", "byte-swapped", "int32 or int64"],
+    ),
     ("row_ptr empty", lambda: CSR([], []), ValueError, ["row_ptr"]),
     ("row_ptr not from 0", lambda: CSR([1, 2], [0, 0]), ValueError, ["row_ptr", "1", "0"]),
     ("row_ptr falling", lambda: CSR([0, 3, 1], [0, 0, 0]), ValueError, ["row_ptr", "3", "1", "2"]),
@@ -55,58 +66,151 @@ GRAPHS = [
     ("[E, 2]", lambda: PAIR(np.zeros((5, 2), i64)), ValueError, ["(5, 2)", "[2, E]", "transposed?"]),
     ("[3, E]", lambda: PAIR(np.zeros((3, 5), i64)), ValueError, ["(3, 5)", "[2, E]"]),
     ("rank of edge_index", lambda: PAIR(np.zeros(4, i64)), TypeError, ["edge_index", "rank 1", "int32 or int64"]),
-    ("num_nodes and size", lambda: PAIR(np.zeros((2, 1), i64), num_nodes=1, size=(1, 1)), TypeError, ["num_nodes", "size"]),
+    (
+        "num_nodes and size",
+        lambda: PAIR(np.zeros((2, 1), i64), num_nodes=1, size=(1, 1)),
+        TypeError,
+        ["num_nodes", "size"],
+    ),
     ("negative count", lambda: COO([], [], num_src=-2), ValueError, ["num_src", "-2"]),
     ("validate", lambda: CSR([0], [], validate="all"), ValueError, ["validate", "basic", "full"]),
     ("device of regular", lambda: tg.Graph.regular(3, 1, device="cuda"), TypeError, ["cuda", "cpu"]),
     ("constructor", lambda: tg.Graph(), TypeError, ["from_csr"]),
-    ("meta indices", lambda: COO(torch.zeros(1, dtype=torch.int64, device="meta"), [0]), TypeError, ["src", "meta", "cpu"]),
+    (
+        "meta indices",
+        lambda: COO(torch.zeros(1, dtype=torch.int64, device="meta"), [0]),
+        TypeError,
+        ["src", "meta", "cpu"],
+    ),
 ]
 
 CALLS = [
-    ("rows of a src field", lambda: call(None, src={"x": np.ones(4, np.float32)}), ValueError, ["src field 'x'", "4 rows", "3 sources"]),
-    ("rows of an edge field", lambda: make(lambda self, src, dst, edge: edge.w)(graph=RING, edge={"w": np.ones(5)}),
-     ValueError, ["edge field 'w'", "5 rows", "3 edges"]),
-    ("rows of a dst field", lambda: make(lambda self, src, dst, edge: dst.y)(graph=BIPARTITE, dst={"y": np.ones(2)}),
-     ValueError, ["dst field 'y'", "2 rows", "4 destinations"]),
-    ("rows of ndata", lambda: make()(graph=RING, ndata={"x": np.ones(2)}), ValueError, ["node field 'x'", "2 rows", "3 nodes"]),
+    (
+        "rows of a src field",
+        lambda: call(None, src={"x": np.ones(4, np.float32)}),
+        ValueError,
+        ["src field 'x'", "4 rows", "3 sources"],
+    ),
+    (
+        "rows of an edge field",
+        lambda: make(lambda self, src, dst, edge: edge.w)(graph=RING, edge={"w": np.ones(5)}),
+        ValueError,
+        ["edge field 'w'", "5 rows", "3 edges"],
+    ),
+    (
+        "rows of a dst field",
+        lambda: make(lambda self, src, dst, edge: dst.y)(graph=BIPARTITE, dst={"y": np.ones(2)}),
+        ValueError,
+        ["dst field 'y'", "2 rows", "4 destinations"],
+    ),
+    (
+        "rows of ndata",
+        lambda: make()(graph=RING, ndata={"x": np.ones(2)}),
+        ValueError,
+        ["node field 'x'", "2 rows", "3 nodes"],
+    ),
     ("no rows at all", lambda: call(None, src={"x": np.array(1, np.float32)}), ValueError, ["src.x", "one row"]),
-    ("field not passed", lambda: call(lambda self, src, dst, edge: src.y), AttributeError, ["src.y", "not passed", "x"]),
+    (
+        "field not passed",
+        lambda: call(lambda self, src, dst, edge: src.y),
+        AttributeError,
+        ["src.y", "not passed", "x"],
+    ),
     ("edge field not passed", lambda: call(lambda self, src, dst, edge: edge.w), AttributeError, ["edge.w", "nothing"]),
     ("kwarg of no UDF", lambda: call(None, dt=0.1, dx=2), TypeError, ["dt", "dx"]),
     ("ndata with src", lambda: make()(graph=RING, ndata={"x": ONES}, src={}), TypeError, ["ndata", "src"]),
     ("ndata with dst", lambda: make()(graph=RING, ndata={"x": ONES}, dst={}), TypeError, ["ndata", "dst"]),
-    ("ndata, bipartite", lambda: make()(graph=BIPARTITE, ndata={"x": ONES}), TypeError, ["ndata", "2 sources", "4 destinations"]),
+    (
+        "ndata, bipartite",
+        lambda: make()(graph=BIPARTITE, ndata={"x": ONES}),
+        TypeError,
+        ["ndata", "2 sources", "4 destinations"],
+    ),
     ("positional", lambda: make()(RING, src={"x": ONES}), TypeError, ["keywords", "Graph"]),
     ("no graph", lambda: make()(src={"x": ONES}), TypeError, ["graph"]),
     ("graph of another kind", lambda: make()(graph=3, src={"x": ONES}), TypeError, ["graph", "3", "tg.Graph"]),
     ("a list as field", lambda: call(None, src={"x": [1.0, 2.0, 3.0]}), TypeError, ["src.x", "list", "numpy.ndarray"]),
-    ("a dict as param", lambda: call(lambda self, src, dst, edge, p: src.x, p={}), TypeError, ["p", "dict", "hashable"]),
-    ("feature shapes", lambda: make(lambda self, src, dst, edge: edge.w * src.x)(
-        graph=RING, src={"x": np.ones((3, 2), "f")}, edge={"w": np.ones((3, 5), "f")}),
-     ValueError, ["edge values", "(5,)", "(2,)", "edge.w", "src.x"]),
-    ("float kinds", lambda: make(lambda self, src, dst, edge: edge.w * src.x)(
-        graph=RING, src={"x": np.ones(3, "f")}, edge={"w": np.ones(3, "d")}),
-     TypeError, ["float32", "float64", "edge.w", "src.x"]),
+    (
+        "a dict as param",
+        lambda: call(lambda self, src, dst, edge, p: src.x, p={}),
+        TypeError,
+        ["p", "dict", "hashable"],
+    ),
+    (
+        "feature shapes",
+        lambda: make(lambda self, src, dst, edge: edge.w * src.x)(
+            graph=RING, src={"x": np.ones((3, 2), "f")}, edge={"w": np.ones((3, 5), "f")}
+        ),
+        ValueError,
+        ["edge values", "(5,)", "(2,)", "edge.w", "src.x"],
+    ),
+    (
+        "float kinds",
+        lambda: make(lambda self, src, dst, edge: edge.w * src.x)(
+            graph=RING, src={"x": np.ones(3, "f")}, edge={"w": np.ones(3, "d")}
+        ),
+        TypeError,
+        ["float32", "float64", "edge.w", "src.x"],
+    ),
     ("device", lambda: call(None, src={"x": torch.ones(3, device="meta")}), TypeError, ["src.x", "meta", "cpu"]),
     ("sparse", lambda: call(None, src={"x": torch.eye(3).to_sparse()}), TypeError, ["src.x", "sparse", "to_dense"]),
     ("byte-swapped", lambda: call(None, src={"x": np.ones(3, ">f4")}), TypeError, ["src.x", ">f4", "byte-swapped"]),
     ("object dtype", lambda: call(None, src={"x": np.array([1, None, 2])}), TypeError, ["src.x", "object"]),
     ("int8", lambda: call(None, src={"x": np.ones(3, np.int8)}), TypeError, ["src.x", "int8"]),
-    ("half", lambda: call(None, src={"x": torch.ones(3, dtype=torch.float16)}), NotImplementedError, ["src.x", "float16"]),
-    ("bfloat16", lambda: call(None, src={"x": torch.ones(3, dtype=torch.bfloat16)}), NotImplementedError, ["src.x", "bfloat16"]),
+    (
+        "half",
+        lambda: call(None, src={"x": torch.ones(3, dtype=torch.float16)}),
+        NotImplementedError,
+        ["src.x", "float16"],
+    ),
+    (
+        "bfloat16",
+        lambda: call(None, src={"x": torch.ones(3, dtype=torch.bfloat16)}),
+        NotImplementedError,
+        ["src.x", "bfloat16"],
+    ),
     ("complex", lambda: call(None, src={"x": np.ones(3, np.complex64)}), NotImplementedError, ["src.x", "complex64"]),
-    ("torch beside tg.Tensor", lambda: make(lambda self, src, dst, edge: src.x * dst.y)(
-        graph=RING, src={"x": torch.ones(3)}, dst={"y": tg.from_numpy(ONES)}), TypeError, ["torch", "tg.Tensor"]),
+    (
+        "torch beside tg.Tensor",
+        lambda: make(lambda self, src, dst, edge: src.x * dst.y)(
+            graph=RING, src={"x": torch.ones(3)}, dst={"y": tg.from_numpy(ONES)}
+        ),
+        TypeError,
+        ["torch", "tg.Tensor"],
+    ),
     ("no edge()", lambda: tg.MessagePassing()(graph=RING), TypeError, ["edge(self, src, dst, edge)"]),
     ("edge() returns None", lambda: call(lambda self, src, dst, edge: None), TypeError, ["None", "return"]),
-    ("edge() returns a tuple", lambda: call(lambda self, src, dst, edge: (src.x, src.x)), TypeError, ["self.reducer(...)"]),
-    ("node() returns None", lambda: make(None, None, lambda self, dst, aggregate: None)(graph=RING, src={"x": ONES}),
-     TypeError, ["node()", "None"]),
+    (
+        "edge() returns a tuple",
+        lambda: call(lambda self, src, dst, edge: (src.x, src.x)),
+        TypeError,
+        ["self.reducer(...)"],
+    ),
+    (
+        "node() returns None",
+        lambda: make(None, None, lambda self, dst, aggregate: None)(graph=RING, src={"x": ONES}),
+        TypeError,
+        ["node()", "None"],
+    ),
     ("setting a field", lambda: call(lambda self, src, dst, edge: setattr(src, "x", 1)), TypeError, ["src.x"]),
-    ("setting an attribute", lambda: call(lambda self, src, dst, edge: setattr(self, "y", src.x)), TypeError, ["self.y"]),
-    ("a tensor made inside", lambda: call(lambda self, src, dst, edge: src.x * torch.rand(1)), TypeError, ["made inside", "param"]),
-    ("a name that is none", lambda: make(lambda self, src, dst, edge: src["a b"])(graph=RING, src={"a b": ONES}), ValueError, ["a b"]),
+    (
+        "setting an attribute",
+        lambda: call(lambda self, src, dst, edge: setattr(self, "y", src.x)),
+        TypeError,
+        ["self.y"],
+    ),
+    (
+        "a tensor made inside",
+        lambda: call(lambda self, src, dst, edge: src.x * torch.rand(1)),
+        TypeError,
+        ["made inside", "param"],
+    ),
+    (
+        "a name that is none",
+        lambda: make(lambda self, src, dst, edge: src["a b"])(graph=RING, src={"a b": ONES}),
+        ValueError,
+        ["a b"],
+    ),
 ]
 
 STAGED = [
@@ -137,7 +241,7 @@ STAGED = [
     ("matmul of unequal extents", lambda x: x @ x.unsqueeze(-1).expand(-1, 3, 2)[:, :2], ValueError, ["matmul"]),
     ("bits of floats", lambda x: x & x, TypeError, ["and", "float32"]),
     ("where of floats", lambda x: tg.where(x, x, x), TypeError, ["where", "bool"]),
-    ("an odd power", lambda x: x ** 0.3, NotImplementedError, ["pow"]),
+    ("an odd power", lambda x: x**0.3, NotImplementedError, ["pow"]),
     ("torch function", lambda x: torch.special.erfcx(x), NotImplementedError, ["torch.", "erfcx"]),
     ("numpy function", lambda x: np.sinh(x), NotImplementedError, ["numpy.sinh"]),
     ("ufunc method", lambda x: np.add.reduce(x), NotImplementedError, ["numpy.add.reduce"]),
@@ -153,13 +257,38 @@ REDUCERS = [
     ("a class", lambda: make(None, tg.Reducer)(graph=RING, src={"x": ONES}), TypeError, ["Reducer", "instance"]),
     ("a text", lambda: make(None, "sum")(graph=RING, src={"x": ONES}), TypeError, ["'sum'", "tg.sum()"]),
     ("no message", lambda: call(lambda self, src, dst, edge: self.reducer()), TypeError, ["tg.sum()", "self.reducer("]),
-    ("two messages to sum", lambda: call(lambda self, src, dst, edge: self.reducer(src.x, src.x)), TypeError, ["tg.sum()", "2"]),
-    ("one message to softmax", lambda: make(None, softmax)(graph=RING, src={"x": ONES}), TypeError, ["online_softmax", "score, value"]),
-    ("threshold 0", lambda: tg.online_softmax(block_prune_threshold=0), ValueError, ["block_prune_threshold", "(0, 1]"]),
-    ("threshold 2", lambda: tg.online_softmax(block_prune_threshold=2), ValueError, ["block_prune_threshold", "(0, 1]"]),
-    ("threshold on a CSR", lambda: make(lambda self, src, dst, edge: self.reducer(src.x, src.x),
-                                        tg.online_softmax(block_prune_threshold=0.5))(graph=RING, src={"x": ONES}),
-     NotImplementedError, ["block_prune_threshold", "streaming"]),
+    (
+        "two messages to sum",
+        lambda: call(lambda self, src, dst, edge: self.reducer(src.x, src.x)),
+        TypeError,
+        ["tg.sum()", "2"],
+    ),
+    (
+        "one message to softmax",
+        lambda: make(None, softmax)(graph=RING, src={"x": ONES}),
+        TypeError,
+        ["online_softmax", "score, value"],
+    ),
+    (
+        "threshold 0",
+        lambda: tg.online_softmax(block_prune_threshold=0),
+        ValueError,
+        ["block_prune_threshold", "(0, 1]"],
+    ),
+    (
+        "threshold 2",
+        lambda: tg.online_softmax(block_prune_threshold=2),
+        ValueError,
+        ["block_prune_threshold", "(0, 1]"],
+    ),
+    (
+        "threshold on a CSR",
+        lambda: make(
+            lambda self, src, dst, edge: self.reducer(src.x, src.x), tg.online_softmax(block_prune_threshold=0.5)
+        )(graph=RING, src={"x": ONES}),
+        NotImplementedError,
+        ["block_prune_threshold", "streaming"],
+    ),
     ("prod", lambda: tg.prod(), NotImplementedError, ["prod"]),
     ("any", lambda: tg.any(), NotImplementedError, ["any"]),
     ("identity and empty", lambda: tg.sum(identity=1, empty=2), TypeError, ["identity", "empty"]),
@@ -172,9 +301,24 @@ INSPECTION = [
     ("ir before a call", lambda: make().ir("domain"), RuntimeError, ["not been called"]),
     ("code before a call", lambda: make().code("llvm"), RuntimeError, ["not been called"]),
     ("explain before a call", lambda: make().explain(), RuntimeError, ["not been called"]),
-    ("unknown stage", lambda: (kernel(graph=RING, src={"x": ONES}), kernel.ir("ast")), KeyError, ["ast", "domain", "task"]),
-    ("unknown code", lambda: (kernel(graph=RING, src={"x": ONES}), kernel.code("ptx")), KeyError, ["ptx", "llvm", "asm"]),
-    ("direction", lambda: (kernel(graph=RING, src={"x": ONES}), kernel.cost(RING, "up")), ValueError, ["up", "forward"]),
+    (
+        "unknown stage",
+        lambda: (kernel(graph=RING, src={"x": ONES}), kernel.ir("ast")),
+        KeyError,
+        ["ast", "domain", "task"],
+    ),
+    (
+        "unknown code",
+        lambda: (kernel(graph=RING, src={"x": ONES}), kernel.code("ptx")),
+        KeyError,
+        ["ptx", "llvm", "asm"],
+    ),
+    (
+        "direction",
+        lambda: (kernel(graph=RING, src={"x": ONES}), kernel.cost(RING, "up")),
+        ValueError,
+        ["up", "forward"],
+    ),
     ("torch by tg.autograd", lambda: tg.autograd.grad(torch.ones(1), torch.ones(1)), TypeError, ["torch.autograd"]),
     ("a formula that is none", lambda: tg.formula("out = = src.x"), SyntaxError, ["1"]),
     ("a formula's missing field", lambda: tg.formula("out = sum(src.x)")(graph=RING), AttributeError, ["src", "x"]),

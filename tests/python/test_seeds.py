@@ -5,9 +5,8 @@ import io
 
 import numpy as np
 import pytest
-from conftest import programs, seed_text
-
 import tiga as tg
+from conftest import programs, seed_text
 
 torch = pytest.importorskip("torch")
 
@@ -102,7 +101,9 @@ def test_online_softmax_by_hand():
             return self.reducer(src.s, src.v)
 
     graph = tg.Graph.from_coo([0, 1, 2], [0, 0, 0], num_src=3)
-    out = Weighted()(graph=graph, src={"s": torch.tensor([0.0, 1.0, -float("inf")]), "v": torch.tensor([1.0, 2.0, 3.0])})
+    out = Weighted()(
+        graph=graph, src={"s": torch.tensor([0.0, 1.0, -float("inf")]), "v": torch.tensor([1.0, 2.0, 3.0])}
+    )
     np.testing.assert_allclose(out.tolist(), [(1 + 2 * np.e) / (1 + np.e)], rtol=1e-6)
 
 

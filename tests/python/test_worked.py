@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 import tiga as tg
 
 torch = pytest.importorskip("torch")
@@ -160,7 +159,10 @@ def test_no_edges(nodes, reducer, feature):
 def test_default_of_empty_rows():
     graph = tg.Graph.from_coo([], [], num_src=1, num_dst=1)
     x = np.ones(1, np.float32)
-    values = [copy_kernel(r)(graph=graph, ndata={"x": x})[0] for r in (tg.sum(), tg.sum(identity=5), tg.mean(), tg.max(), tg.min())]
+    values = [
+        copy_kernel(r)(graph=graph, ndata={"x": x})[0]
+        for r in (tg.sum(), tg.sum(identity=5), tg.mean(), tg.max(), tg.min())
+    ]
     np.testing.assert_equal(values, [0, 5, np.nan, -np.inf, np.inf])
 
 

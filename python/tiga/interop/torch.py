@@ -19,10 +19,14 @@ from ..tensor import from_torch, to_torch
 __all__ = ["from_torch", "to_torch"]
 
 _dtypes = [getattr(torch, d.name) for d in dtypes.BY_CODE]
-for _code, _dtype in enumerate(_dtypes):
-    _tiga.register_dtype(_dtype, _code)
 
 Tensors = tuple[Any, ...]
+
+
+def register_dtypes() -> None:
+    """Tells the extension torch's dtypes."""
+    for code, dtype in enumerate(_dtypes):
+        _tiga.register_dtype(dtype, code)
 
 
 def empty(shape: tuple[int, ...], code: int) -> torch.Tensor:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .. import functions as tg
 from ..staged import Value, stage_of
@@ -48,16 +49,37 @@ def _log_softmax(x: Any, dim: Any = None, _stacklevel: int = 3) -> Value:
 
 
 _UNARY = {
-    "absolute": "abs", "negative": "neg", "invert": "not", "bitwise_not": "not", "logical_not": "not",
+    "absolute": "abs",
+    "negative": "neg",
+    "invert": "not",
+    "bitwise_not": "not",
+    "logical_not": "not",
     "rsqrt": "rsqrt",
 }
 _RENAMED: dict[str, Callable[..., Any]] = {
-    "max": _max_min(tg.max, tg.maximum), "min": _max_min(tg.min, tg.minimum), "amax": tg.max, "amin": tg.min,
-    "clip": _clip, "clamp_min": lambda x, min: tg.clamp(x, min), "clamp_max": lambda x, max: tg.clamp(x, None, max),
-    "concat": tg.cat, "concatenate": tg.cat, "view": tg.reshape, "expand": tg.broadcast_to,
-    "swapaxes": tg.transpose, "expand_dims": tg.unsqueeze, "power": tg.pow, "rpow": lambda x, y: tg.pow(y, x),
-    "vector_norm": _norm, "linalg_vector_norm": _norm, "linalg_norm": _norm, "norm": _norm, "relu": _relu,
-    "softmax": _softmax, "log_softmax": _log_softmax, "linear": tg.linear,
+    "max": _max_min(tg.max, tg.maximum),
+    "min": _max_min(tg.min, tg.minimum),
+    "amax": tg.max,
+    "amin": tg.min,
+    "clip": _clip,
+    "clamp_min": lambda x, min: tg.clamp(x, min),
+    "clamp_max": lambda x, max: tg.clamp(x, None, max),
+    "concat": tg.cat,
+    "concatenate": tg.cat,
+    "view": tg.reshape,
+    "expand": tg.broadcast_to,
+    "swapaxes": tg.transpose,
+    "expand_dims": tg.unsqueeze,
+    "power": tg.pow,
+    "rpow": lambda x, y: tg.pow(y, x),
+    "vector_norm": _norm,
+    "linalg_vector_norm": _norm,
+    "linalg_norm": _norm,
+    "norm": _norm,
+    "relu": _relu,
+    "softmax": _softmax,
+    "log_softmax": _log_softmax,
+    "linear": tg.linear,
     "leaky_relu": lambda x, negative_slope=0.01, inplace=False: tg.leaky_relu(x, negative_slope),
     "elu": lambda x, alpha=1.0, inplace=False: tg.elu(x, alpha),
     "silu": lambda x, inplace=False: tg.silu(x),
