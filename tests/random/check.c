@@ -99,7 +99,8 @@ static bool check_form(World *w, const char *what, const Fn *f) {
     const char *text = text_print(a, f);
     bool ok = true;
     if (text_parse(a, text, strlen(text), &m)) ok = fail(w, "text: %s: %s", what, err_message());
-    else if (strcmp(text_print_module(a, &m), text)) ok = fail(w, "text: %s prints differently", what);
+    else if (strcmp(text_print_module(a, &m), text))
+        ok = fail(w, "text: %s prints differently", what);
     arena_free(a);
     return ok;
 }
@@ -111,8 +112,9 @@ static bool check_pass(World *w, const Pass *p, const Fn *f, const Trust *t, con
     snprintf(stage, sizeof stage, "pass %s", p->name);
     Fn *g = p->run(arena_new(), f);
     Env got = env_copy(&w->inputs);
-    bool ok = check_form(w, stage, g) && interpret(w, stage, &got, g) &&
-              (p->exact ? all_same(w, stage, f, want, &got) : all_agree(w, stage, f, t, want, &got));
+    bool ok =
+        check_form(w, stage, g) && interpret(w, stage, &got, g) &&
+        (p->exact ? all_same(w, stage, f, want, &got) : all_agree(w, stage, f, t, want, &got));
     ir_free(g);
     return ok;
 }
@@ -238,6 +240,8 @@ static bool check_compiled(World *w, const Plan *p, const Env *want) {
     if (!interp && !codegen_stamp()) return true;
     const Fn *f = p->program;
     Trust *t = trust_new(w->arena, f, SITES_along, &w->inputs, w->c);
+    for (uint32_t k = 0; k < f->results.len; k++)
+        w->report->compared[trust_kind(t, f->results.data[k].name)]++;
     Call q = {.w = w, .exec = exec_new(p, false), .f = f, .at_end = true};
     Guarded *memory = NULL;
     Env first, second;
@@ -310,9 +314,10 @@ const char *case_text(Arena *a, const Case *c) {
     Text t = {.arena = a};
     text_putf(&t, "// data %d, strided %d, %u bytes\n", c->data, c->strided, c->num_bytes);
     for (int r = 0; r < c->num_relations; r++)
-        text_putf(&t, "// relation %d: kind %d, %lld sources, %lld destinations, %lld edges, %s\n", r,
-                  c->graph[r].kind, (long long)c->graph[r].num_src, (long long)c->graph[r].num_dst,
-                  (long long)c->graph[r].num_edges, c->graph[r].csr ? "csr" : "coo");
+        text_putf(&t, "// relation %d: kind %d, %lld sources, %lld destinations, %lld edges, %s\n",
+                  r, c->graph[r].kind, (long long)c->graph[r].num_src,
+                  (long long)c->graph[r].num_dst, (long long)c->graph[r].num_edges,
+                  c->graph[r].csr ? "csr" : "coo");
     Fn *f = decode_program(arena_new(), c);
     Gradient g;
     for (int order = 1; order <= c->order; order++) {

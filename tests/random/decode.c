@@ -15,10 +15,10 @@ uint32_t decode_byte(Decoder *d, uint32_t n) {
 
 bool decode_one_in(Decoder *d, uint32_t n) { return decode_byte(d, n) == n - 1; }
 
-/* Half of the time one of the last. */
+/* Most of the time one of the last, so that operations build on each other. */
 static uint32_t pick(Decoder *d) {
-    uint32_t byte = decode_byte(d, 256), n = d->pool.len, recent = n < 4 ? n : 4;
-    return byte < 128 ? n - 1 - byte % recent : byte % n;
+    uint32_t byte = decode_byte(d, 256), n = d->pool.len, recent = n < 3 ? n : 3;
+    return byte < 176 ? n - 1 - byte % recent : byte % n;
 }
 
 Val decode_pick(Decoder *d) { return fit_plain(d, d->pool.data[pick(d)]); }
@@ -63,11 +63,15 @@ static int64_t most_numel(const Case *c) {
     return rows > 10000 ? 8 : rows > 1000 ? 64 : 320;
 }
 
+/* The last value, and the others by a byte each, some of them summed. */
 static void add_results(Decoder *d) {
-    uint32_t n = 1 + decode_byte(d, 4);
-    ir_add_result(d->f, "y0", d->pool.data[d->pool.len - 1]);
-    for (uint32_t k = 1; k < n; k++)
-        ir_add_result(d->f, arena_printf(d->f->arena, "y%u", k), d->pool.data[pick(d)]);
+    uint32_t n = 1 + decode_byte(d, 6);
+    for (uint32_t k = 0; k < n; k++) {
+        Val v = d->pool.data[k ? pick(d) : d->pool.len - 1];
+        Set s = ir_type(d->f, v)->set;
+        if (s != SET_ALL && decode_one_in(d, 3)) v = ir_reduce(d->f, v, fit_map_from(d, s));
+        ir_add_result(d->f, arena_printf(d->f->arena, "y%u", k), v);
+    }
 }
 
 Fn *decode_program(Arena *takes, const Case *c) {
@@ -94,7 +98,8 @@ static uint32_t floats(Fn *f, const Binding *list, uint32_t n, uint32_t most, Rn
                        const char **names) {
     uint32_t num = 0;
     for (uint32_t k = 0; k < n; k++)
-        if (is_float_binding(f, &list[k]) && num < most && rng_below(r, 4)) names[num++] = list[k].name;
+        if (is_float_binding(f, &list[k]) && num < most && rng_below(r, 4))
+            names[num++] = list[k].name;
     for (uint32_t k = n; k-- > 0 && num == 0;)
         if (is_float_binding(f, &list[k])) names[num++] = list[k].name;
     return num;

@@ -91,7 +91,7 @@ bool gradient_agrees(const Env *e, const Fn *f, const Fn *joint, const Gradient 
     }
     r->gradients++;
     if (fabs(got - narrow) <= tolerance) return true;
-    snprintf(r->message, sizeof r->message, "gradient: %.17g along a line, differences say %.17g (%.17g)",
-             got, narrow, wide);
+    snprintf(r->message, sizeof r->message,
+             "gradient: %.17g along a line, differences say %.17g (%.17g)", got, narrow, wide);
     return false;
 }

@@ -99,6 +99,21 @@ static int run_one(const Options *o) {
     return 1;
 }
 
+static void print_report(const Options *o, const Shared *s, double seconds, int64_t failures) {
+    const Report *r = &s->report;
+    printf(
+        "seeds %llu to %llu: %lld cases in %.1f s, %lld programs interpreted, %lld plans refused\n",
+        (unsigned long long)o->from, (unsigned long long)s->seed, (long long)r->cases, seconds,
+        (long long)r->programs_run, (long long)r->refused);
+    printf("compiled results: %lld of equal bits, %lld equal but for zeros' signs, %lld within "
+           "bounds, "
+           "%lld not comparable\n",
+           (long long)r->compared[AGREE_bits], (long long)r->compared[AGREE_zeros],
+           (long long)r->compared[AGREE_within], (long long)r->compared[AGREE_unknown]);
+    printf("gradients: %lld as differences say, %lld at kinks; %lld failures\n",
+           (long long)r->gradients, (long long)r->skipped, (long long)failures);
+}
+
 static int run_many(const Options *o) {
     Shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     double begin = now(), deadline = begin + o->seconds;
@@ -113,12 +128,7 @@ static int run_many(const Options *o) {
         begin += now() - start;
         s->seed++;
     }
-    const Report *r = &s->report;
-    printf("seeds %llu to %llu: %lld cases in %.1f s, %lld programs interpreted, %lld gradients "
-           "(%lld at kinks), %lld plans refused, %lld failures\n",
-           (unsigned long long)o->from, (unsigned long long)s->seed, (long long)r->cases,
-           now() - begin, (long long)r->programs_run, (long long)r->gradients,
-           (long long)r->skipped, (long long)r->refused, (long long)failures);
+    print_report(o, s, now() - begin, failures);
     return failures > 0;
 }
 

@@ -100,7 +100,8 @@ void array_place(Array *a, Guarded **all, uint64_t salt, bool at_end, bool strid
 /* ---- values ---- */
 
 static double nasty_float(uint64_t h, const Case *c) {
-    static const double values[] = {NAN, INFINITY, -INFINITY, 0, -0.0, 1e-40, -1e-310, 1, -1, 3e-39};
+    static const double values[] = {NAN,   INFINITY, -INFINITY, 0,  -0.0,
+                                    1e-40, -1e-310,  1,         -1, 3e-39};
     static const double huge[] = {3e38, -3e38, 1e308, -1e200, 0x1p31, -0x1p63, 0x1p24 + 1, 1e-300};
     if (c->data == DATA_huge && h % 3 == 0) return huge[h / 3 % (sizeof huge / sizeof *huge)];
     return values[h / 3 % (sizeof values / sizeof *values)];

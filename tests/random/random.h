@@ -57,7 +57,8 @@ typedef struct {
     const char **outs, **cots, **wrt, **grads;
     uint32_t num_outs, num_wrt;
 } Gradient;
-Fn *decode_gradient(const Case *c, Fn *f, int order, Gradient *g); /* NULL: nothing to differentiate */
+Fn *decode_gradient(const Case *c, Fn *f, int order,
+                    Gradient *g); /* NULL: nothing to differentiate */
 
 /* ---- graphs.c ---- */
 
@@ -118,6 +119,9 @@ typedef enum {
 typedef struct Trust Trust;
 /* Runs f, and f with its sites disturbed, on the inputs of e. f is borrowed for the lifetime. */
 Trust *trust_new(Arena *a, const Fn *f, Sites sites, const Env *e, const Case *c);
+/* How f's result `name` is compared. */
+typedef enum { AGREE_bits, AGREE_zeros, AGREE_within, AGREE_unknown, NUM_AGREE } Agree;
+Agree trust_kind(const Trust *t, const char *name);
 /* f's result `name`, wanted and got: true where they agree as they must, else *i and *allowed say
  * where and within what. */
 bool trust_agree(const Trust *t, const char *name, const Array *want, const Array *got, int64_t *i,
@@ -130,7 +134,8 @@ enum { MESSAGE_SIZE = 4096 };
 
 typedef struct {
     int64_t cases, refused, programs_run, gradients, skipped;
-    char message[MESSAGE_SIZE]; /* why the last case failed; "stage: details" */
+    int64_t compared[NUM_AGREE]; /* results of compiled programs */
+    char message[MESSAGE_SIZE];  /* why the last case failed; "stage: details" */
 } Report;
 
 /* False: failed, and the message says why. */

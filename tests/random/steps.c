@@ -26,7 +26,8 @@ static int shape(Decoder *d, int64_t *dim) {
 }
 
 static Dtype dtype(Decoder *d) {
-    static const uint8_t usual[] = {DT_f32, DT_f32, DT_f32, DT_f64, DT_i32, DT_i64, DT_bool, DT_f32};
+    static const uint8_t usual[] = {DT_f32, DT_f32, DT_f32,  DT_f64,
+                                    DT_i32, DT_i64, DT_bool, DT_f32};
     Dtype t = usual[decode_byte(d, sizeof usual)];
     return t == DT_f32 && d->c->data == DATA_smooth ? DT_f64 : t;
 }
@@ -94,7 +95,8 @@ static bool is_step(Op op) {
 /* Whole numbers want few functions, smooth programs few steps. */
 static Op elem_op(Decoder *d) {
     Op op = elem_ops[decode_byte(d, NUM_ELEM)];
-    bool odd = (d->c->data == DATA_whole && is_rough(op)) || (d->c->data == DATA_smooth && is_step(op));
+    bool odd =
+        (d->c->data == DATA_whole && is_rough(op)) || (d->c->data == DATA_smooth && is_step(op));
     return odd && decode_byte(d, 8) ? OP_mul : op;
 }
 
@@ -318,8 +320,13 @@ static void rmax(Decoder *d) {
     decode_put(d, ir_part(d->f, v, 0), size);
 }
 
+/* Its weights are no whole numbers: rare where those are wanted. */
 static void softmax(Decoder *d) {
     double size;
+    if (d->c->data == DATA_whole && decode_byte(d, 6)) {
+        reduce(d);
+        return;
+    }
     Val v = fit_float(d, start(d, &size));
     Type t = type(d, v);
     for (int k = 0; k < t.rank; k++)

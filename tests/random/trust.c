@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NUM_DRAWS = 4 };
+enum { NUM_DRAWS = 4, WIDTH = 8 }; /* allowed: WIDTH times what was drawn */
 
 struct Trust {
     Arena *arena;
@@ -39,8 +39,8 @@ static bool is_site(const Trust *t, Val v) {
     Op op = ir_op(t->f, v);
     if (!dtype_is_float((Dtype)ir_type(t->f, v)->dtype)) return false;
     if (op == OP_reduce || is_part_of(t->f, v, OP_softmax)) return true;
-    bool arithmetic = op == OP_add || op == OP_sub || op == OP_mul || op == OP_fma || op == OP_fsum ||
-                      op == OP_matmul;
+    bool arithmetic = op == OP_add || op == OP_sub || op == OP_mul || op == OP_fma ||
+                      op == OP_fsum || op == OP_matmul;
     return t->sites == SITES_all && arithmetic;
 }
 
@@ -86,7 +86,8 @@ static double num_terms(const Trust *t, Val v) {
 
 static double error_bound(const Trust *t, Val v) {
     double eps = ir_type(t->f, v)->dtype == DT_f32 ? FLT_EPSILON : DBL_EPSILON;
-    double own = ir_op(t->f, v) == OP_result ? 16 : 2; /* the weights of a softmax are rounded too */
+    double own =
+        ir_op(t->f, v) == OP_result ? 16 : 2; /* the weights of a softmax are rounded too */
     return eps * (4 * log2(num_terms(t, v) + 2) + own);
 }
 
@@ -201,8 +202,8 @@ static void draw(Trust *t, const Fn *f, int number) {
 static bool is_step(const Fn *f, Val v) {
     const Node *n = ir_node(f, v);
     bool to_int = !dtype_is_float((Dtype)ir_type(f, v)->dtype);
-    bool steps = n->op == OP_floor || n->op == OP_ceil || n->op == OP_sign || n->op == OP_floordiv ||
-                 n->op == OP_mod;
+    bool steps = n->op == OP_floor || n->op == OP_ceil || n->op == OP_sign ||
+                 n->op == OP_floordiv || n->op == OP_mod;
     return to_int || steps;
 }
 
@@ -277,15 +278,21 @@ static double allowance(const Array *const *draws, const Array *want, int64_t i)
         if (!same_class(x, y)) return NAN;
         if (isfinite(x)) most = fmax(most, fabs(x - y));
     }
-    return 8 * most + least;
+    return WIDTH * most + least;
+}
+
+Agree trust_kind(const Trust *t, const char *name) {
+    Val v = ir_find_result(t->f, name);
+    if (!t->rough[v]) return t->loose[v] ? AGREE_zeros : AGREE_bits;
+    return t->jumpy[v] || !t->drawn_ok ? AGREE_unknown : AGREE_within;
 }
 
 bool trust_agree(const Trust *t, const char *name, const Array *want, const Array *got, int64_t *i,
                  double *allowed) {
-    Val v = ir_find_result(t->f, name);
+    Agree kind = trust_kind(t, name);
     *allowed = 0;
-    if (!t->rough[v]) return array_same(want, got, !t->loose[v], i);
-    if (t->jumpy[v] || !t->drawn_ok) return true;
+    if (kind == AGREE_unknown) return true;
+    if (kind != AGREE_within) return array_same(want, got, kind == AGREE_bits, i);
     const Array *draws[NUM_DRAWS];
     for (int k = 0; k < NUM_DRAWS; k++) draws[k] = env_find(&t->draw[k], name);
     int64_t n = array_numel(want);
