@@ -172,7 +172,8 @@ tg_status tg_program_stats(const tg_program *p, tg_stats *stats) {
 }
 
 char *tg_about(void) {
-    char text[512];
-    snprintf(text, sizeof text, "host: %s\ncode generator: %s\n", target_host_key(), codegen_stamp() ? "found" : "not found");
+    char text[ERR_MESSAGE_SIZE], generator[ERR_MESSAGE_SIZE / 2];
+    codegen_about(generator, sizeof generator);
+    snprintf(text, sizeof text, "host: %s\ncode generator: %s\n", target_host_key(), generator);
     return door_text(text);
 }

@@ -212,6 +212,7 @@ static Status run_guarded(Job *job, char *message, size_t size) {
 
 EXPORT CodegenCompile codegen_compile;
 EXPORT CodegenText codegen_text;
+EXPORT CodegenAbout codegen_about;
 
 Status codegen_compile(const CompileRequest *request, Image *out, char *message, size_t size) {
     Job *job = calloc(1, sizeof *job);
@@ -236,4 +237,12 @@ Status codegen_text(const CompileRequest *request, const char *kind, char **text
     }
     free(job);
     return st;
+}
+
+void codegen_about(char *text, size_t size) {
+    unsigned major, minor, patch;
+    char *cpu = LLVMGetHostCPUName();
+    LLVMGetVersion(&major, &minor, &patch);
+    snprintf(text, size, "LLVM %u.%u.%u, %s", major, minor, patch, cpu);
+    LLVMDisposeMessage(cpu);
 }

@@ -79,9 +79,10 @@ typedef Status CodegenCompile(const CompileRequest *request, Image *out, char *m
 /* kind: "llvm", "llvm-opt", "asm", "object". *text is malloc'ed. */
 typedef Status CodegenText(const CompileRequest *request, const char *kind, char **text, size_t *len,
                            char *message, size_t size);
-/* "x86_64 sapphirerapids +avx512f,...": the host target as it enters cache keys. Needs LLVM; the
- * run time has its own cheaper key (cpuid), see run/. */
+/* Writes "LLVM 22.1.8, sapphirerapids": what generates, and the host as LLVM names it. */
+typedef void CodegenAbout(char *text, size_t size);
 #define CODEGEN_COMPILE_SYMBOL "codegen_compile"
 #define CODEGEN_TEXT_SYMBOL "codegen_text"
+#define CODEGEN_ABOUT_SYMBOL "codegen_about"
 
 #endif

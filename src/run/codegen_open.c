@@ -24,6 +24,7 @@ static pthread_once_t searched = PTHREAD_ONCE_INIT, opened = PTHREAD_ONCE_INIT;
 
 static CodegenCompile *compile_fn;
 static CodegenText *text_fn;
+static CodegenAbout *about_fn;
 static char why_not[ERR_MESSAGE_SIZE]; /* set where opening failed */
 static _Atomic bool is_open;
 static _Atomic(CodegenCompile *) replaced;
@@ -91,7 +92,8 @@ static void open_once(void) {
     }
     *(void **)&compile_fn = dlsym(handle, CODEGEN_COMPILE_SYMBOL);
     *(void **)&text_fn = dlsym(handle, CODEGEN_TEXT_SYMBOL);
-    if (compile_fn && text_fn) atomic_store(&is_open, true);
+    *(void **)&about_fn = dlsym(handle, CODEGEN_ABOUT_SYMBOL);
+    if (compile_fn && text_fn && about_fn) atomic_store(&is_open, true);
     else snprintf(why_not, sizeof why_not, "%.600s is no code generator of this version", path);
 }
 
@@ -106,6 +108,11 @@ uint64_t codegen_stamp(void) {
 }
 
 bool codegen_is_open(void) { return atomic_load(&is_open); }
+
+void codegen_about(char *text, size_t size) {
+    if (open_generator()) snprintf(text, size, "%s", err_message());
+    else about_fn(text, size);
+}
 
 void codegen_replace(CodegenCompile *compile) { atomic_store(&replaced, compile); }
 

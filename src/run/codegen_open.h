@@ -16,6 +16,8 @@ Status codegen_text(const CompileRequest *request, const char *kind, char **text
  * nothing. */
 uint64_t codegen_stamp(void);
 bool codegen_is_open(void);
+/* As CodegenAbout, opening the generator; says why where it cannot be opened. */
+void codegen_about(char *text, size_t size);
 
 /* Tests: compile is called in place of the generator's; NULL ends that. */
 void codegen_replace(CodegenCompile *compile);
