@@ -35,7 +35,7 @@ def _classify(value: Any) -> str:
 
         return TORCH
     if isinstance(value, np.ndarray):
-        return NUMPY
+        return STATIC if isinstance(value, np.ma.MaskedArray) else NUMPY
     if isinstance(value, np.generic):
         return {"f": FLOAT, "i": INT, "u": INT}.get(value.dtype.kind, STATIC)
     if isinstance(value, (float, int)):

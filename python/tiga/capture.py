@@ -10,6 +10,8 @@ A *getter* takes the kernel and gives what is at a place now: hidden parameters 
 from __future__ import annotations
 
 import dis
+import re
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -61,7 +63,7 @@ class Captures:
     def _hide(self, path: str, getter: Getter, tensor: Any) -> str:
         """The input name of the tensor at a place: one place's, if several hold the same tensor."""
         if id(tensor) not in self._names:
-            name = path
+            name = re.sub(r"[^\w.]", "_", path)
             while name in self.hidden:
                 name += "_"
             self._names[id(tensor)] = name
@@ -210,7 +212,7 @@ class _Same:
 
 def _snapshot(value: Any) -> Any:
     """What must stay equal while a trace holds: numbers and texts (in lists, tuples and dicts too) by
-    value, tensors by signature, reducers by algebra, other objects by identity."""
+    value, tensors by signature, reducers by algebra, other objects (of a module: its parts) by identity."""
     kind = type(value)
     if kind in _BY_VALUE:
         return kind, value
@@ -222,6 +224,9 @@ def _snapshot(value: Any) -> Any:
         return kind, [(k, _snapshot(v)) for k, v in value.items()]
     if isinstance(value, Reducer):
         return Reducer, value._key()
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.nn.Module):
+        return [_Same(m) for m in value.modules()]
     if arrays.is_array(value) and not _is_number(value):
         return arrays.signature(value, 0)
     return _Same(value)

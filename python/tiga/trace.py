@@ -66,30 +66,30 @@ class Arguments:
 class Fields:
     """src, dst or edge while a function is traced: the fields passed at the call, staged."""
 
-    _role: str
-    _names: Sequence[str]
-    _stage: Any  # the staged value of a field, by name
+    __role: str  # by names that no field has
+    __names: Sequence[str]
+    __stage: Any  # the staged value of a field, by name
 
     def __init__(self, role: str, names: Sequence[str], stage: Callable[[str], Value]) -> None:
-        self.__dict__.update(_role=role, _names=names, _stage=stage)
+        vars(self).update(_Fields__role=role, _Fields__names=names, _Fields__stage=stage)
 
     def __getattr__(self, name: str) -> Value:
-        if name in self._names:
-            return self._stage(name)
-        passed = ", ".join(self._names) or "nothing"
-        raise AttributeError(f"{self._role}.{name} is used, but not passed (passed as {self._role} fields: {passed})")
+        if name in self.__names:
+            return self.__stage(name)
+        passed = ", ".join(self.__names) or "nothing"
+        raise AttributeError(f"{self.__role}.{name} is used, but not passed (passed as {self.__role} fields: {passed})")
 
     def __getitem__(self, name: str) -> Value:
         return getattr(self, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise TypeError(f"{self._role}.{name} cannot be set: fields are what the call passes")
+        raise TypeError(f"{self.__role}.{name} cannot be set: fields are what the call passes")
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self.__names
 
     def __dir__(self) -> list[str]:
-        return list(self._names)
+        return list(self.__names)
 
 
 class Trace:
