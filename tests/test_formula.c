@@ -192,6 +192,22 @@ static void test_deep_nesting_is_refused(void **state) {
     arena_free(a);
 }
 
+/* Chains are trees as high as they are long. */
+static void test_long_chains_are_refused(void **state) {
+    (void)state;
+    static char sum[200008] = "out = 1", index[300008] = "out = a";
+    Arena *a = arena_new();
+    Formula f;
+    for (size_t k = 0; k < 100000; k++) memcpy(sum + 7 + 2 * k, "+1", 2);
+    for (size_t k = 0; k < 100000; k++) memcpy(index + 7 + 3 * k, "[0]", 3);
+    assert_int_equal(formula_parse(a, sum, &f), ST_SYNTAX);
+    assert_non_null(strstr(err_message(), "a shorter expression"));
+    assert_int_equal(formula_parse(a, index, &f), ST_SYNTAX);
+    sum[7 + 2 * 999] = 0;
+    assert_int_equal(formula_parse(a, sum, &f), ST_OK);
+    arena_free(a);
+}
+
 /* Any bytes: mutations of the texts above parse or are refused, and build or are refused. */
 static void test_mutations(void **state) {
     (void)state;
@@ -217,6 +233,7 @@ int main(void) {
         cmocka_unit_test(test_right),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_deep_nesting_is_refused),
+        cmocka_unit_test(test_long_chains_are_refused),
         cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

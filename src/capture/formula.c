@@ -20,7 +20,7 @@ typedef struct {
     size_t len;
 } Token;
 
-enum { MAX_DEPTH = 200 };
+enum { MAX_DEPTH = 200, MAX_HEIGHT = 1000 };
 
 typedef struct {
     Arena *arena;
@@ -152,13 +152,23 @@ static Expr *new_expr(Parser *s, ExprKind kind, Where at) {
     return e;
 }
 
+/* e, complete: NULL where it is too high to walk. */
+static const Expr *complete(Parser *s, Expr *e) {
+    for (uint32_t k = 0; k < e->num_args; k++)
+        if (e->args[k]->height >= e->height) e->height = e->args[k]->height + 1;
+    for (uint32_t k = 0; k < e->num_keywords; k++)
+        if (e->keywords[k].value->height >= e->height) e->height = e->keywords[k].value->height + 1;
+    if (e->height <= MAX_HEIGHT) return e;
+    return expected(s, "a shorter expression (1000 operations deep at most: name a part of it on a line above)");
+}
+
 static const Expr *new_call(Parser *s, Where at, const char *name, const Expr *x, const Expr *y) {
     Expr *e = new_expr(s, EXPR_call, at);
     const Expr *args[] = {x, y};
     e->text = name;
     e->num_args = y ? 2 : 1;
     e->args = arena_copy(s->arena, args, e->num_args * sizeof *args);
-    return e;
+    return complete(s, e);
 }
 
 static const Expr *parse_number(Parser *s) {
@@ -199,7 +209,7 @@ static const Expr *parse_call(Parser *s, Expr *e) {
     e->num_args = args.len;
     e->keywords = keywords.data;
     e->num_keywords = keywords.len;
-    return s->status ? NULL : e;
+    return s->status ? NULL : complete(s, e);
 }
 
 static const Expr *parse_name(Parser *s) {
@@ -230,7 +240,7 @@ static const Expr *parse_parens(Parser *s, Where at) {
     Expr *e = new_expr(s, EXPR_tuple, at);
     e->args = parts.data;
     e->num_args = parts.len;
-    return e;
+    return complete(s, e);
 }
 
 static const Expr *parse_primary(Parser *s) {
@@ -271,7 +281,7 @@ static const Expr *parse_index(Parser *s, const Expr *of, Where at) {
     e->num_args = 1;
     e->items = items.data;
     e->num_items = items.len;
-    return e;
+    return complete(s, e);
 }
 
 static const Expr *parse_postfix(Parser *s) {
@@ -321,14 +331,14 @@ static const Expr *climb(Parser *s, int least) {
         const Expr *right = parse_expr(s, operators[k].level == LEVEL_power ? LEVEL_unary : operators[k].level + 1);
         if (!right) return NULL;
         left = new_call(s, at, operators[k].name, left, right);
-        if (compares && find_operator(s) >= 0 && operators[find_operator(s)].level == LEVEL_compare)
+        if (left && compares && find_operator(s) >= 0 && operators[find_operator(s)].level == LEVEL_compare)
             return expected(s, "one comparison (join two with &, in parentheses)");
     }
     return left;
 }
 
 static const Expr *parse_expr(Parser *s, int least) {
-    if (++s->depth > MAX_DEPTH) return expected(s, "less nesting");
+    if (++s->depth > MAX_DEPTH) return expected(s, "less nesting (200 deep at most: name a part on a line above)");
     const Expr *e = climb(s, least);
     s->depth--;
     return e;

@@ -47,6 +47,7 @@ struct Expr {
     const Keyword *keywords;
     const Item *items;
     uint32_t num_args, num_keywords, num_items;
+    uint32_t height; /* of the tree */
 };
 
 typedef struct {
@@ -65,7 +66,8 @@ typedef struct {
 } Formula;
 
 /* The tree lives in the arena. ST_SYNTAX: "line:column: expected ..., got ...". Survives any bytes;
- * nesting deeper than 200 is refused. */
+ * nesting deeper than 200 and trees higher than 1000 (a chain of operators is one) are refused, so that
+ * walking a tree needs a bounded stack. */
 Status formula_parse(Arena *a, const char *text, Formula *out);
 
 #endif
