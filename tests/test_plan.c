@@ -94,6 +94,17 @@ static void buffers_are_counted(void **state) {
     plan_free(p);
 }
 
+/* Counts of what no machine runs stay at the largest number. */
+static void counts_do_not_wrap(void **state) {
+    (void)state;
+    Fn *f = homogeneous();
+    ir_add_result(f, "y", sum_dst(f, at_src(f, in_vec(f, "x", H, 1 << 20))));
+    Plan *p = plan_of(f);
+    Cost c = plan_cost(p, (int64_t[]){1, 1 << 20, (int64_t)1 << 60});
+    assert_true(c.flops == INT64_MAX && c.bytes_read == INT64_MAX);
+    plan_free(p);
+}
+
 /* ---- what kernels are ---- */
 
 /* A product used at the row in two kernels is stored by the first. */
@@ -253,6 +264,7 @@ int main(void) {
         cmocka_unit_test(weighted_sum_is_one_kernel),
         cmocka_unit_test(phases_are_counted),
         cmocka_unit_test(buffers_are_counted),
+        cmocka_unit_test(counts_do_not_wrap),
         cmocka_unit_test(products_are_not_repeated),
         cmocka_unit_test(results_are_read_back),
         cmocka_unit_test(schedules_follow_from_shapes),

@@ -481,6 +481,9 @@ static const struct {
     {"func.func @f(%a: tensor<4611686018427387904x4611686018427387904xf32>) { %0 = "
      "\"gf_tensor.reshape\"(%a) : (tensor<4611686018427387904x4611686018427387904xf32>) -> "
      "tensor<0xf32>",
+     "more than 2^40 elements"},
+    {"func.func @f(%a: tensor<1048576x1048576xf32>) { %0 = "
+     "\"gf_tensor.reshape\"(%a) : (tensor<1048576x1048576xf32>) -> tensor<0xf32>",
      "cannot reshape to another number of elements"},
     {"func.func @f() { return } func.func @f() { return }", "symbol 'f' is defined twice"},
     {"\"gf.reducer\"() <{sym_name = \"r\"}> ({ \"gf_ctl.yield\"() : () -> () })",

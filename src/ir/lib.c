@@ -216,6 +216,8 @@ static Val lib_all(Builder *b, const LibCall *c) {
     return finish(b, &d, call(b, "eq", truth_count(b, &d, false), build_integer(b, 0)));
 }
 
+enum { MAX_FACTORS = 4096 }; /* each is an operation */
+
 /* A balanced tree over slices: derivatives are zero-safe to every order. */
 static Val product_of(Builder *b, Val x, int axis, int64_t from, int64_t count) {
     if (count > 1) {
@@ -240,7 +242,9 @@ static Val lib_prod(Builder *b, const LibCall *c) {
     for (int k = 0; v && k < type(b, d.x)->rank; k++) {
         int64_t n = type(b, d.x)->dim[k];
         if (!(d.axes >> k & 1)) shape.dim[shape.rank++] = n;
-        else if (n == 0) return build_fail(b, ST_UNSUPPORTED, "prod of no elements");
+        else if (n == 0 || n > MAX_FACTORS)
+            return build_fail(b, ST_UNSUPPORTED, "prod over %lld elements of %s: 1 to %d are possible", (long long)n,
+                              build_describe(b, d.x), MAX_FACTORS);
         else v = product_of(b, v, k, 0, n);
     }
     return v ? finish(b, &d, ir_reshape(b->f, v, shape.dim, shape.rank)) : 0;
@@ -313,7 +317,7 @@ static bool shape_args(Builder *b, const LibCall *c, Val x, bool broadcast, Type
     *out = type_of(DT_bool, SET_ALL, (int)(c->num_ints - rows), c->ints + rows);
     int64_t known = 1, hole = -1;
     for (int k = 0; k < out->rank; k++) {
-        if (out->dim[k] >= 0) known *= out->dim[k];
+        if (out->dim[k] >= 0) hole = __builtin_mul_overflow(known, out->dim[k], &known) ? -2 : hole;
         else if (broadcast && k + t->rank >= out->rank) out->dim[k] = t->dim[k + t->rank - out->rank];
         else if (hole < 0 && !broadcast) hole = k;
         else known = 0, hole = -2;

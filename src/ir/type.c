@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define MAX_ELEMENTS ((int64_t)1 << 40)
+
 const char *dtype_name(Dtype t) { return (const char *[]){"i1", "i32", "i64", "f32", "f64"}[t]; }
 
 const char *dtype_user_name(Dtype t) {
@@ -54,6 +56,17 @@ static const char *extent_fault(const Fn *f, const Type *t, int k) {
     return t->dim[k] == dim_of(SET_ALL) ? "the extent of `all` is 1" : NULL;
 }
 
+/* Bytes and costs of a row stay far from overflow; set extents count as 1. */
+static bool is_too_large(const Type *t) {
+    int64_t n = 1;
+    bool over = false;
+    for (int k = 0; k < t->rank; k++) {
+        if (t->dim[k] == 0) return false;
+        if (!dim_is_set(t->dim[k])) over |= __builtin_mul_overflow(n, t->dim[k], &n);
+    }
+    return over || n > MAX_ELEMENTS;
+}
+
 const char *type_fault(const Fn *f, const Type *t) {
     if (t->dtype >= NUM_DTYPES) return "no such dtype";
     if (t->rank > MAX_RANK) return "more than 8 axes";
@@ -62,7 +75,7 @@ const char *type_fault(const Fn *f, const Type *t) {
         const char *why = extent_fault(f, t, k);
         if (why) return why;
     }
-    return NULL;
+    return is_too_large(t) ? "more than 2^40 elements" : NULL;
 }
 
 const char *type_text(Arena *a, const Fn *f, const Type *t) {

@@ -12,16 +12,26 @@ typedef struct {
     Cost *out;
 } Count;
 
+/* Counts stay at the largest number rather than wrap. */
+static int64_t times(int64_t a, int64_t b) {
+    int64_t n;
+    return __builtin_mul_overflow(a, b, &n) ? INT64_MAX : n;
+}
+
+static void count(int64_t *sum, int64_t n) {
+    if (__builtin_add_overflow(*sum, n, sum)) *sum = INT64_MAX;
+}
+
 static int64_t numel_of(const Type *t, const int64_t *size) {
     int64_t n = 1;
     for (int k = 0; k < t->rank; k++)
-        n *= dim_is_set(t->dim[k]) ? size[dim_set(t->dim[k])] : t->dim[k];
+        n = times(n, dim_is_set(t->dim[k]) ? size[dim_set(t->dim[k])] : t->dim[k]);
     return n;
 }
 
 static int64_t bytes_of(const Count *c, Val v) {
     const Type *t = ir_type(c->k->body, v);
-    return numel_of(t, c->size) * dtype_size((Dtype)t->dtype);
+    return times(numel_of(t, c->size), dtype_size((Dtype)t->dtype));
 }
 
 /* Of computing v once; moves of data count nothing. */
@@ -31,18 +41,22 @@ static int64_t flops_of(const Count *c, Val v) {
     int64_t first = n->num_args ? numel_of(ir_type(f, n->args[0]), c->size) : 0;
     if (op_info[n->op].class == CLASS_elem) {
         int64_t each = n->op == OP_fma ? 2 : op_info[n->op].traits & NARY ? n->num_args - 1 : 1;
-        return each * numel_of(&n->types[0], c->size);
+        return times(each, numel_of(&n->types[0], c->size));
     }
     switch ((int)n->op) {
     case OP_matmul: {
         const Type *a = ir_type(f, n->args[0]);
-        return 2 * numel_of(&n->types[0], c->size) * a->dim[a->rank - 1];
+        return times(times(2, numel_of(&n->types[0], c->size)), a->dim[a->rank - 1]);
     }
     case OP_fsum:
     case OP_fmax:
     case OP_reduce: return first;
-    case OP_rmax: return 2 * first;
-    case OP_softmax: return 4 * first + 2 * numel_of(ir_type(f, n->args[1]), c->size);
+    case OP_rmax: return times(2, first);
+    case OP_softmax: {
+        int64_t sum = times(4, first);
+        count(&sum, times(2, numel_of(ir_type(f, n->args[1]), c->size)));
+        return sum;
+    }
     }
     return 0;
 }
@@ -71,14 +85,14 @@ static void count_phase(Count *c, uint32_t phase) {
         if (!c->need[v]) continue;
         const Node *n = ir_node(f, v);
         bool other = n->op == OP_gather && !map_is_all(n->attr.map) && n->attr.map != c->k->map;
-        c->out->flops += c->edges * flops_of(c, v);
-        if (other || n->op == OP_input) c->out->bytes_read += c->edges * bytes_of(c, v);
+        count(&c->out->flops, times(c->edges, flops_of(c, v)));
+        if (other || n->op == OP_input) count(&c->out->bytes_read, times(c->edges, bytes_of(c, v)));
         fetches |= other;
         numbered |= n->op == OP_input || (c->is_result[v] && c->k->place[v].phase == phase);
     }
     c->out->edge_visits += c->edges;
     numbered &= !map_is_dst(c->k->map);
-    c->out->bytes_read += c->edges * c->index_bytes * (fetches + numbered);
+    count(&c->out->bytes_read, times(c->edges, c->index_bytes * (fetches + numbered)));
 }
 
 /* What is computed and read once a row, or once. */
@@ -95,9 +109,9 @@ static void count_rest(Count *c) {
     for (Val v = 1; v < ir_count(f); v++) {
         int level = c->k->place[v].level;
         if (!live[v] || level == LEVEL_edge) continue;
-        int64_t times = level == LEVEL_row ? c->rows : 1;
-        c->out->flops += times * flops_of(c, v);
-        if (ir_op(f, v) == OP_input) c->out->bytes_read += times * bytes_of(c, v);
+        int64_t rows = level == LEVEL_row ? c->rows : 1;
+        count(&c->out->flops, times(rows, flops_of(c, v)));
+        if (ir_op(f, v) == OP_input) count(&c->out->bytes_read, times(rows, bytes_of(c, v)));
     }
 }
 
@@ -110,11 +124,10 @@ static void count_stores(Count *c, const Plan *p) {
     for (uint32_t k = 0; k < f->results.len; k++) {
         const Binding *b = &f->results.data[k];
         Set s = ir_type(f, b->val)->set;
-        int64_t bytes = bytes_of(c, b->val) * (s == SET_ALL ? 1 : c->size[s]);
-        c->out->bytes_written += bytes;
+        int64_t bytes = times(bytes_of(c, b->val), s == SET_ALL ? 1 : c->size[s]);
+        count(&c->out->bytes_written, bytes);
         if (is_program_result(p, b->name)) continue;
-        if (set_is_edges(f, s)) c->out->edge_buffer_bytes += bytes;
-        else c->out->node_buffer_bytes += bytes;
+        count(set_is_edges(f, s) ? &c->out->edge_buffer_bytes : &c->out->node_buffer_bytes, bytes);
     }
 }
 

@@ -7,6 +7,7 @@ tests/test_formula.c and tests/formula/, or the programs of tests/ir/ with their
 last lines; status 1, with the finding's path, when something was found.
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -42,7 +43,8 @@ def main():
         (corpus / f"seed-{number:03}").write_text(text, encoding="latin-1", errors="replace")
     command = [program, f"-max_total_time={seconds}", f"-dict={TESTS / 'fuzz' / name}.dict", "-timeout=20", "-rss_limit_mb=4096"]
     command += [f"-max_len={ {'formula': 600, 'ir_text': 6000}[name] }", f"-artifact_prefix={folder / name}-", "-print_final_stats=1"]
-    done = subprocess.run([*command, str(corpus)], capture_output=True, text=True, errors="replace")
+    strict = os.environ | {"UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
+    done = subprocess.run([*command, str(corpus)], capture_output=True, text=True, errors="replace", env=strict)
     (folder / f"{name}.log").write_text(done.stderr)
     lines = done.stderr.splitlines()
     if done.returncode:
