@@ -94,16 +94,23 @@ typedef struct {
 /* A dense row-major array over data. rank in [0, TG_MAX_RANK], else the array is refused where used. */
 TG_API tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *shape);
 
-/* tg_f32(x, 3) is 3 floats, tg_f32(x, 3, 16) is 3 rows of 16; likewise the other dtypes. */
+/* tg_f32(x, 3) is 3 floats, tg_f32(x, 3, 16) is 3 rows of 16, tg_f32(&loss) is one float of rank 0;
+ * likewise the other dtypes. */
 #ifndef __cplusplus
-#define tg_dense_of_(p, dtype, ...)                                                                \
+#define tg_f32(...) TG_DENSE_(TG_FLOAT32, __VA_ARGS__)
+#define tg_f64(...) TG_DENSE_(TG_FLOAT64, __VA_ARGS__)
+#define tg_i32(...) TG_DENSE_(TG_INT32, __VA_ARGS__)
+#define tg_i64(...) TG_DENSE_(TG_INT64, __VA_ARGS__)
+#define tg_bool(...) TG_DENSE_(TG_BOOL, __VA_ARGS__)
+#define TG_DENSE_(dtype, ...)                                                                      \
+    TG_ELEVENTH_(__VA_ARGS__, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_,   \
+              TG_ROWS_, TG_ROWS_, TG_ONE_, 0)                                                      \
+    (dtype, __VA_ARGS__)
+#define TG_ELEVENTH_(a, b, c, d, e, f, g, h, i, j, pick, ...) pick
+#define TG_ONE_(dtype, p) tg_dense((p), (dtype), 0, NULL)
+#define TG_ROWS_(dtype, p, ...)                                                                    \
     tg_dense((p), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),              \
              (const int64_t[]){__VA_ARGS__})
-#define tg_f32(p, ...) tg_dense_of_((p), TG_FLOAT32, __VA_ARGS__)
-#define tg_f64(p, ...) tg_dense_of_((p), TG_FLOAT64, __VA_ARGS__)
-#define tg_i32(p, ...) tg_dense_of_((p), TG_INT32, __VA_ARGS__)
-#define tg_i64(p, ...) tg_dense_of_((p), TG_INT64, __VA_ARGS__)
-#define tg_bool(p, ...) tg_dense_of_((p), TG_BOOL, __VA_ARGS__)
 #endif
 
 /* ---- graphs: edges src -> dst ---- */
@@ -262,7 +269,7 @@ TG_API char *tg_about(void);
 #ifdef __cplusplus
 /* The array makers for C++: tg_f32(x, 3, 16). */
 template <class... Dims> tg_array tg_dense_of_(const void *p, tg_dtype dtype, Dims... dims) {
-    const int64_t shape[] = {static_cast<int64_t>(dims)...};
+    const int64_t shape[] = {static_cast<int64_t>(dims)..., 0};
     return tg_dense(p, dtype, static_cast<int>(sizeof...(dims)), shape);
 }
 template <class... Dims> tg_array tg_f32(const float *p, Dims... d) { return tg_dense_of_(p, TG_FLOAT32, d...); }
