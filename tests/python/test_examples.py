@@ -22,10 +22,31 @@ def output(*command):
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["attention", "diffusion", "weighted_sum"])
+def expected(name):
+    return (EXAMPLES / "expected" / f"{name}.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["attention", "diffusion", "edge_network", "gat", "heat", "pagerank", "pair_force", "weighted_sum"],
+)
 def test_example_prints_what_is_expected(name):
     pytest.importorskip("torch")
-    assert output(f"{name}.py") == (EXAMPLES / "expected" / f"{name}.txt").read_text()
+    assert output(f"{name}.py") == expected(name)
+
+
+def test_network_of_one_formula_trains_as_its_twin_in_c():
+    pytest.importorskip("torch")
+    assert output("gcn_formula.py") == expected("gcn")
+
+
+def test_heat_reads_a_mesh(tmp_path):
+    """A path of four nodes, given by its lower triangle."""
+    mesh = tmp_path / "path.mtx"
+    mesh.write_text("%%MatrixMarket matrix coordinate pattern symmetric\n%\n4 4 3\n2 1\n3 2\n4 3\n")
+    lines = output("heat.py", str(mesh)).splitlines()
+    assert lines[0] == "4 nodes, 6 entries"
+    assert lines[1].endswith("total 1.000000")
 
 
 def table(text):
