@@ -4,7 +4,10 @@
  * while it lies nowhere, needed one level further in, or wanted by several rolled loops. */
 #include "codegen/emit.h"
 
-enum { FEW_BLOCKS = 4 }; /* of an input worth keeping in registers through an inner loop */
+enum {
+    FEW_BLOCKS = 4, /* of an input worth keeping in registers through an inner loop */
+    MOST_COPIED = 1 << 16 /* elements of a factor */
+};
 
 bool analyze_is_outer(const Emit *e, Val v) {
     const Type *a = ir_type(e->f, ir_arg(e->f, v, 0));
@@ -41,7 +44,7 @@ static Status measure(Emit *e, const uint8_t *live) {
     e->info = ARENA_ARRAY(e->arena, Info, ir_count(e->f));
     for (Val v = 1; v < ir_count(e->f); v++) {
         Info *i = &e->info[v];
-        i->cell = NO_CELL;
+        i->cell = i->copy = NO_CELL;
         i->buffer = -1;
         i->live = live[v];
         i->n = type_numel(ir_type(e->f, v));
@@ -111,6 +114,28 @@ static void place_cells(Emit *e) {
     }
 }
 
+/* ---- copies of factors ---- */
+
+/* A factor whose rows are not dense is copied where that is done once, or serves several rows. */
+static void place_copy(Emit *e, Val v) {
+    bool turned;
+    Val x = matmul_vector_side(e, v, &turned);
+    const Type *t = ir_type(e->f, v);
+    View w = view_of(e, x);
+    if (e->info[x].n <= 1 || e->info[x].copy != NO_CELL) return;
+    int64_t stride = w.stride[w.rank - (turned ? 2 : 1)], rows = turned ? 1 : t->dim[t->rank - 2];
+    bool once = level_of(e, w.base) == LEVEL_once && level_of(e, v) != LEVEL_once;
+    bool fits = e->info[x].n <= MOST_COPIED || e->kernel->rows == SET_ALL;
+    if (stride <= 1 || !fits || (!once && rows < FEW_BLOCKS)) return;
+    e->info[x].copy = cell_new(e, (Dtype)t->dtype, e->info[x].n, CELL_local);
+    e->info[x].turned = turned;
+}
+
+static void place_copies(Emit *e) {
+    for (Val v = 1; v < ir_count(e->f); v++)
+        if (e->info[v].live && ir_op(e->f, v) == OP_matmul && !analyze_is_outer(e, v)) place_copy(e, v);
+}
+
 /* ---- accumulators ---- */
 
 static bool is_used(const Emit *e, Val anchor, uint32_t k) {
@@ -174,5 +199,6 @@ Status analyze_run(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live && is_anchor(ir_op(e->f, v))) add_acc(e, v);
     place_cells(e);
+    place_copies(e);
     return ST_OK;
 }

@@ -253,19 +253,22 @@ static Block fixed_block(Emit *e, int64_t n, int64_t number) {
 
 Block emit_scalar_block(Emit *e) { return fixed_block(e, 1, 0); }
 
-void emit_blocks(Emit *e, int64_t n, void (*fn)(Emit *e, Block b, void *ctx), void *ctx) {
-    int64_t num = emit_num_blocks(e, n);
-    if (!emit_rolled(e, n)) {
-        for (int64_t k = 0; k < num; k++) fn(e, fixed_block(e, n, k), ctx);
+void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
+    if (emit_rolled(e, n)) {
+        emit_block_loop(e, n, fn, ctx);
         return;
     }
+    for (int64_t k = 0; k < emit_num_blocks(e, n); k++) fn(e, fixed_block(e, n, k), ctx);
+}
+
+void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
     unsigned lanes = emit_lanes(e, n);
     int64_t whole = n / lanes;
     Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole * lanes), emit_i64(e, lanes));
     Block b = {.n = n, .number = e->next_loop--, .lanes = lanes, .count = lanes, .offset = l.index, .rolled = true};
     fn(e, b, ctx);
     emit_loop_end(e, &l);
-    if (whole < num) fn(e, fixed_block(e, n, whole), ctx);
+    if (whole * lanes < n) fn(e, fixed_block(e, n, whole), ctx);
 }
 
 /* ---- memo ---- */

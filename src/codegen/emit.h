@@ -59,6 +59,8 @@ typedef struct {
     int64_t n;
     uint32_t uses;
     int cell;   /* index or NO_CELL */
+    int copy;   /* index or NO_CELL: a factor of a matmul, laid out for it */
+    bool turned; /* copy: with its last two axes swapped */
     int buffer; /* of an input, else -1 */
 } Info;
 
@@ -170,10 +172,12 @@ int64_t emit_num_blocks(const Emit *e, int64_t n);
 bool emit_rolled(const Emit *e, int64_t n);
 Block emit_scalar_block(Emit *e);
 /* fn for each block of n features: unrolled where few, else a loop and the tail. */
-void emit_blocks(Emit *e, int64_t n, void (*fn)(Emit *e, Block b, void *ctx), void *ctx);
+typedef void BlockFn(Emit *e, Block b, void *ctx);
+void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx);
+void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx); /* a loop in any case */
 
 /* ---- memo ---- */
-enum { KEY_pointer = INT64_MIN, KEY_filled };
+enum { KEY_pointer = INT64_MIN, KEY_filled, KEY_copied };
 LLVMValueRef memo_get(const Emit *e, Val v, int64_t key);
 LLVMValueRef memo_put(Emit *e, Val v, int64_t key, LLVMValueRef value);
 void memo_pop(Emit *e, uint32_t mark);
@@ -231,6 +235,8 @@ View view_coalesce(const View *w);
 void shape_fill(Emit *e, Val v); /* concat, pad */
 void fold_fill(Emit *e, Val v);  /* fsum, fmax */
 void matmul_fill(Emit *e, Val v);
+void matmul_copy(Emit *e, Val factor); /* fills its copy */
+Val matmul_vector_side(const Emit *e, Val v, bool *turned); /* whose rows make the vectors */
 
 /* ---- along.c: accumulators ---- */
 void acc_init(Emit *e, const Acc *a);

@@ -139,8 +139,11 @@ static void for_cells_of(Emit *e, const Acc *a, void (*fn)(Emit *e, int cell, LL
 
 /* Cells of values on `all` that depend on no row. */
 static void once(Emit *e) {
-    for (Val v = 1; v < ir_count(e->f); v++)
-        if (e->info[v].live && level_of(e, v) == LEVEL_once && e->info[v].crosses) emit_ensure(e, v);
+    for (Val v = 1; v < ir_count(e->f); v++) {
+        if (!e->info[v].live) continue;
+        if (level_of(e, v) == LEVEL_once && e->info[v].crosses) emit_ensure(e, v);
+        if (e->info[v].copy != NO_CELL && level_of(e, view_of(e, v).base) == LEVEL_once) matmul_copy(e, v);
+    }
 }
 
 /* Row cells that are known before phase `phase` and no earlier. */

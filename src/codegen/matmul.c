@@ -105,8 +105,6 @@ static void sides(Emit *e, Val v, Matmul *m) {
     m->a_step = m->a.stride[r - 1];
     m->b_step = m->b.stride[r - 2];
     m->b_stride = m->b.stride[r - 1];
-    m->a_source = view_source(e, m->a.base);
-    m->b_source = view_source(e, m->b.base);
     m->dtype = (Dtype)ir_type(e->f, v)->dtype;
 }
 
@@ -120,12 +118,52 @@ static void swap_axes(View *w) {
 }
 
 /* One column: (a b) is (b' a')', whose row is the vector. Factors commute bit for bit. */
-static void turn_column(Matmul *m) {
-    View a = m->a;
-    m->a = m->b;
-    m->b = a;
-    swap_axes(&m->a);
-    swap_axes(&m->b);
+static bool is_turned(const Emit *e, Val v) {
+    const Type *t = ir_type(e->f, v);
+    return t->dim[t->rank - 1] == 1 && t->dim[t->rank - 2] > 1;
+}
+
+Val matmul_vector_side(const Emit *e, Val v, bool *turned) {
+    *turned = is_turned(e, v);
+    return ir_arg(e->f, v, *turned ? 0 : 1);
+}
+
+/* ---- copies of factors ---- */
+
+static View factor_view(const Emit *e, Val v, bool turned) {
+    View w = view_of(e, v);
+    if (turned) swap_axes(&w);
+    return w;
+}
+
+static void copy_block(Emit *e, Block b, void *ctx) {
+    Val v = *(const Val *)ctx;
+    View w = factor_view(e, v, e->info[v].turned);
+    cell_store(e, e->info[v].copy, b, view_load(e, &w, view_source(e, w.base), b));
+}
+
+void matmul_copy(Emit *e, Val v) {
+    if (memo_get(e, v, KEY_copied)) return;
+    memo_put(e, v, KEY_copied, e->args);
+    /* A loop, so that SROA leaves the copy in memory: there are more weights than registers. */
+    emit_block_loop(e, e->info[v].n, copy_block, &v);
+}
+
+/* The vectors' factor: from its copy where it has one, which is dense. */
+static void take_vectors(Emit *e, Matmul *m, Val v, bool turned) {
+    m->b = factor_view(e, v, turned);
+    if (e->info[v].copy == NO_CELL || e->info[v].turned != turned) {
+        m->b_source = view_source(e, m->b.base);
+        return;
+    }
+    matmul_copy(e, v);
+    m->b_source = cell_source(e, e->info[v].copy);
+    m->b.offset = 0;
+    int64_t stride = 1;
+    for (int k = m->b.rank - 1; k >= 0; k--) {
+        m->b.stride[k] = stride;
+        stride *= m->b.dim[k];
+    }
 }
 
 static void zero_block(Emit *e, Block b, void *ctx) {
@@ -140,9 +178,11 @@ void matmul_fill(Emit *e, Val v) {
         emit_blocks(e, e->info[v].n, zero_block, &m.cell);
         return;
     }
-    m.a = view_of(e, a);
-    m.b = view_of(e, b);
-    if (m.b.dim[m.b.rank - 1] == 1 && m.a.dim[m.a.rank - 2] > 1) turn_column(&m);
+    bool turned;
+    Val vectors = matmul_vector_side(e, v, &turned);
+    take_vectors(e, &m, vectors, turned);
+    m.a = factor_view(e, turned ? b : a, turned);
+    m.a_source = view_source(e, m.a.base);
     sides(e, v, &m);
     if (m.num_rows <= FEW_ROWS) {
         for (int64_t i = 0; i < m.num_rows; i++) {
