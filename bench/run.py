@@ -25,6 +25,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("which", nargs="?", choices=ALL, help="default: all of them")
     parser.add_argument("--quick", action="store_true", help="a tenth of the size, two widths")
+    parser.add_argument("--threads", type=int, metavar="N", help="of Tiga and torch (default: torch's)")
     parser.add_argument("--build", default=HERE.parent / "build", help="Meson's build folder")
     return parser.parse_args()
 
@@ -47,6 +48,9 @@ def save(name, rows):
 
 def main():
     options = arguments()
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    tg.set_num_threads(torch.get_num_threads())
     print(f"{cpu()}\n")
     for name in (options.which,) if options.which else ALL:
         if name == "weighted_sum":

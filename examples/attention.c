@@ -29,7 +29,7 @@ int main(void) {
         {"src.key", tg_f32(key, KEYS, D)},
         {"src.value", tg_f32(value, KEYS, D)},
         {"dst.query", tg_f32(query, QUERIES, D)},
-        {"scale", tg_dense(&scale, TG_FLOAT32, 0, NULL)},
+        {"scale", tg_f32(&scale)},
         {"cot.out", tg_f32(cot, QUERIES, D)},
         {"out", tg_f32(out, QUERIES, D)},
         {"grad.dst.query", tg_f32(dquery, QUERIES, D)},

@@ -12,9 +12,8 @@ enum { N = 8, STEPS = 4 };
 /* The call that reads the heat in `from` and writes it, a step later, to `to`. */
 static tg_call *bind_step(const tg_program *step, const tg_graph *ring, const float *dt,
                           const float *from, float *to) {
-    const tg_arg args[] = {{"node.u", tg_f32(from, N)},
-                           {"dt", tg_dense(dt, TG_FLOAT32, 0, NULL)},
-                           {"next", tg_f32(to, N)}};
+    const tg_arg args[] = {
+        {"node.u", tg_f32(from, N)}, {"dt", tg_f32(dt)}, {"next", tg_f32(to, N)}};
     return tg_bind(step, ring, args, sizeof args / sizeof *args);
 }
 
