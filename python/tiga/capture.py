@@ -97,6 +97,7 @@ class Captures:
         new = types.FunctionType(code, scope, function.__name__, self._defaults(function, getter), cells)
         new.__kwdefaults__ = self._keyword_defaults(function, getter)
         new.__qualname__ = function.__qualname__
+        new.__dict__.update(function.__dict__)
         return new
 
     def _cell(self, i: int, name: str, cell: types.CellType, getter: Getter) -> types.CellType:

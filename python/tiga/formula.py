@@ -69,9 +69,10 @@ class Formula(inspection.Inspectable):
         for k, (name, value) in enumerate(zip(arguments.names, arguments.values)):
             if arrays.is_array(value) or k < n:
                 arrays.check(name, value, "field" if k < n else "param")
-        given = tuple(map(arrays.plain, arguments.values))
-        program = Program(self._handle.typed(tuple(arguments.names), given))
-        sources = [arguments.names.index(name) for name in program.input_names]
+        positions = _positions(arguments)
+        given = tuple(arrays.plain(arguments.values[k]) for k in positions.values())
+        program = Program(self._handle.typed(tuple(positions), given))
+        sources = [positions[name] for name in program.input_names]
         return Trace(program, arguments.framework(), sources, [])
 
     def __reduce__(self) -> Any:
@@ -79,6 +80,15 @@ class Formula(inspection.Inspectable):
 
     def __repr__(self) -> str:
         return f"tg.formula({self.text!r})"
+
+
+def _positions(arguments: Arguments) -> dict[str, int]:
+    """Where the arguments are by name; a node's field is src.x and dst.x too."""
+    positions = {name: k for k, name in enumerate(arguments.names)}
+    for name, k in list(positions.items()):
+        if name.startswith("node."):
+            positions.update({f"src.{name[5:]}": k, f"dst.{name[5:]}": k})
+    return positions
 
 
 def formula(text: str) -> Formula:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import arrays, dtypes
-from .staged import Value, ints, stage_of
+from .staged import ROWS, Value, ints, stage_of
 
 Axes = Any  # int, tuple of ints, or None
 
@@ -337,7 +337,9 @@ def _index_axis(x: Value, axis: int, item: Any) -> tuple[Value, int]:
 
 def _slice(x: Value, axis: int, item: slice) -> Value:
     n = x.shape[axis]
-    start, stop, step = item.indices(n) if n >= 0 else (0, 0, 1)
+    if n is ROWS:
+        return _apply("slice", x, ints=(axis, 0, 0, 1))  # refused by the core's own words
+    start, stop, step = item.indices(n)
     return _apply("slice", x, ints=(axis, start, stop if stop >= 0 else -n - 1, step))
 
 

@@ -14,6 +14,22 @@ import numpy as np
 from . import _tiga, arrays, dtypes
 from .programs import ALL
 
+
+class _Rows:
+    """The number of edges or nodes, in shapes: known at run time alone, so it is no number."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "rows"
+
+    def __index__(self) -> int:
+        raise TypeError(
+            "the number of rows is not known while a function is traced (in reshape write -1, or x.shape[0])"
+        )
+
+
+ROWS = _Rows()
 PLACES = ("parameter", "sources", "destinations", "edges", "nodes")
 
 
@@ -74,7 +90,7 @@ def stage_of(args: tuple[Any, ...], what: str) -> Stage:
 
 
 class Value:
-    """A staged value. Axis 0 is the edge (node) axis, -1 in `shape`; feature axes follow. Parameters
+    """A staged value. Axis 0 is the edge (node) axis, `rows` in shape; feature axes follow. Parameters
     have feature axes only."""
 
     __slots__ = ("_end", "_id", "_stage")
@@ -91,10 +107,10 @@ class Value:
         return self._end
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """(-1, *feature shape); -1 is the number of edges (nodes), known only at run time."""
+    def shape(self) -> tuple[Any, ...]:
+        """(rows, *feature shape); of a parameter its whole shape."""
         _, role, _, feature = self._type()
-        return feature if role == ALL else (-1, *feature)
+        return feature if role == ALL else (ROWS, *feature)
 
     @property
     def dtype(self) -> dtypes.DType:
@@ -252,7 +268,7 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
 
 
 def ints(values: Any) -> tuple[int, ...]:
-    """(2, 3) of 2, 3 or of (2, 3) or [2, 3]: axes and extents, int params among them."""
+    """(2, 3) of 2, 3 or of (2, 3) or [2, 3]: axes and extents, int params and rows among them."""
     if len(values) == 1 and isinstance(values[0], (tuple, list)):
         values = values[0]
-    return tuple(operator.index(v) for v in values)
+    return tuple(-1 if v is ROWS else operator.index(v) for v in values)

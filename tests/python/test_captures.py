@@ -1,6 +1,7 @@
 """What functions read besides their arguments, and when a kernel is traced again."""
 
 import copy
+import functools
 import pickle
 import types
 
@@ -296,6 +297,26 @@ def test_helpers_methods_properties_and_super():
     assert run(kernel) == [13, 5, 9]
     globals()["GLOBAL_W"] = torch.tensor(2.0)
     assert run(kernel) == [25, 9, 17]
+
+
+def test_decorated_functions():
+    def noisy(function):
+        @functools.wraps(function)
+        def wrapper(*args, **kwargs):
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    class Kernel(tg.MessagePassing):
+        @noisy
+        def edge(self, src, dst, edge, k):
+            return src.x * k
+
+        @noisy
+        def node(self, dst, aggregate):
+            return aggregate + 1
+
+    assert run(Kernel(), k=2.0) == [7, 3, 5]
 
 
 def test_functions_on_the_instance():

@@ -193,6 +193,11 @@ def test_formula():
     assert layer.explain().splitlines()[-1] == "variant cache: hits=0, misses=1"
 
 
+@pytest.mark.parametrize("text", ["out = sum(src.x * dst.x)", "out = sum(src(node.x) * dst(node.x))"])
+def test_ndata_binds_both_ends_of_a_formula(text):
+    assert tg.formula(text)(graph=RING, ndata={"x": X}).tolist() == [3, 2, 6]
+
+
 def test_formula_with_params_layers_and_results():
     layer = tg.formula("h = relu(sum(src(node.x @ W)) + b)\nout = mean(src(h))\nextra = h * 2")
     rng = np.random.default_rng(0)

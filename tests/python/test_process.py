@@ -161,6 +161,17 @@ assert "torch" not in sys.modules
     assert done.returncode == 0, done.stderr
 
 
+def test_the_oracle_needs_no_code_generator():
+    code = """
+import numpy as np, tiga as tg
+g = tg.Graph.regular(3, 1)
+print(tg.formula("out = sum(src.x * 3.25)")(graph=g, src={"x": np.ones(3)}).tolist())
+"""
+    missing = {"TIGA_CODEGEN": "/nowhere", "TIGA_CACHE_DIR": "/nowhere"}
+    assert run_python(code, TIGA_TENSOR_BACKEND="python-oracle", **missing).stdout.strip() == "[3.25, 3.25, 3.25]"
+    assert "python-oracle" in run_python(code, TIGA_TENSOR_BACKEND="fortran").stderr
+
+
 def test_fork_after_a_call():
     done = run_python("""
 import os, numpy as np, tiga as tg
