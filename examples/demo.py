@@ -20,7 +20,12 @@ def arguments():
     parser.add_argument("--data", metavar="FILE.npz", help="a citation graph instead of the karate club")
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="train from N seeds (default 1)")
     parser.add_argument("--epochs", type=int, default=200, metavar="N", help="training steps (default 200)")
+    parser.add_argument("--threads", type=int, metavar="N", help="of Tiga and torch (default: torch's; 1 for the club)")
     return parser.parse_args()
+
+
+def count(n, noun):
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def train(task, options):
@@ -50,11 +55,11 @@ def main():
     weighted_sum.main()
 
     task = citations.load(options.data) if options.data else karate.load()
-    seeds = f"{options.seeds} seed{'s' * (options.seeds > 1)}"
+    torch.set_num_threads(options.threads or (torch.get_num_threads() if options.data else 1))
     print(
         f"\nA two-layer GCN (examples/gcn.py) on {task.name}: {task.num_nodes} nodes,"
-        f" {len(task.src)} edges, {len(task.train)} labels; {options.epochs} steps, {seeds},"
-        f" {torch.get_num_threads()} torch threads"
+        f" {len(task.src)} edges, {len(task.train)} labels; {options.epochs} steps,"
+        f" {count(options.seeds, 'seed')}, {count(torch.get_num_threads(), 'thread')}"
     )
     print(f"  {'':12} {'loss':>8} {'accuracy':>10} {'':6} {'first step':>12} {'a step':>12}")
     for name, reports in train(task, options).items():
