@@ -103,8 +103,8 @@ TG_API tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64
 #define tg_i64(...) TG_DENSE_(TG_INT64, __VA_ARGS__)
 #define tg_bool(...) TG_DENSE_(TG_BOOL, __VA_ARGS__)
 #define TG_DENSE_(dtype, ...)                                                                      \
-    TG_ELEVENTH_(__VA_ARGS__, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_,   \
-              TG_ROWS_, TG_ROWS_, TG_ONE_, 0)                                                      \
+    TG_ELEVENTH_(__VA_ARGS__, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_,          \
+                 TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ONE_, 0)                                         \
     (dtype, __VA_ARGS__)
 #define TG_ELEVENTH_(a, b, c, d, e, f, g, h, i, j, pick, ...) pick
 #define TG_ONE_(dtype, p) tg_dense((p), (dtype), 0, NULL)
@@ -112,6 +112,15 @@ TG_API tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64
     tg_dense((p), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),              \
              (const int64_t[]){__VA_ARGS__})
 #endif
+
+/* Arrays of other libraries, by DLPack (dmlc/dlpack, dlpack.h, version 1): no memory is copied.
+ * from: dl_tensor is a DLTensor *, of a managed tensor its first member; *x describes its memory, which the
+ * tensor's owner keeps. Memory that is not the host's and dtypes that Tiga has not are refused with TG_ETYPE, by
+ * name; a shape that is none with TG_ESHAPE.
+ * to: gives a DLManagedTensor * whose deleter calls release(owner) once (NULL: nothing is called), or NULL.
+ * Strides that are no multiple of the element's size are refused with TG_EUNSUPPORTED. */
+TG_API tg_status tg_from_dlpack(const void *dl_tensor, tg_array *x);
+TG_API void *tg_to_dlpack(tg_array x, void (*release)(void *owner), void *owner);
 
 /* ---- graphs: edges src -> dst ---- */
 
@@ -146,7 +155,8 @@ TG_API bool tg_graph_equal(const tg_graph *a, const tg_graph *b);
 TG_API tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst);
 /* Writes the rows grouped by destination: num_dst + 1 and num_edges entries; edge (may be NULL) takes
  * the number of the edge at each position. */
-TG_API tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx, int64_t *edge);
+TG_API tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx,
+                               int64_t *edge);
 
 /* ---- programs ---- */
 
@@ -177,13 +187,15 @@ typedef struct {
 /* Binds and runs once. Inputs that the program needs must be there; outputs that are not there are
  * not computed; names that the program does not know are refused. Compiles on first use of a
  * combination of dtypes, feature shapes and layouts, else finds the code in memory or on disk. */
-TG_API tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args, size_t num_args);
+TG_API tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args,
+                        size_t num_args);
 
 /* The same in two steps for hot loops: what can be checked and looked up once is. A call borrows the
  * program, the graph and the arrays' memory until it is freed; run it as often as you like, from one
  * thread at a time. */
 typedef struct tg_call tg_call;
-TG_API tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *args, size_t num_args);
+TG_API tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *args,
+                        size_t num_args);
 TG_API tg_status tg_call_run(tg_call *call);
 TG_API void tg_call_free(tg_call *call);
 /* Moves argument k (in the order of tg_bind) to other memory of the same shape, dtype and strides. */
@@ -236,9 +248,9 @@ typedef struct {
 TG_API tg_status tg_program_cost(const tg_program *p, const tg_graph *g, tg_cost *cost);
 
 typedef struct {
-    int64_t hits, misses;    /* of this program's variants */
+    int64_t hits, misses;        /* of this program's variants */
     int64_t disk_hits, compiles; /* of its kernels */
-    double compile_ms;       /* all of its compiles together */
+    double compile_ms;           /* all of its compiles together */
 } tg_stats;
 TG_API tg_status tg_program_stats(const tg_program *p, tg_stats *stats);
 
@@ -257,9 +269,20 @@ TG_API void tg_set_poll(bool (*poll)(void *ctx), void *ctx);
 /* Bytes held by the buffer pool; tg_trim gives unused ones back to the system. */
 TG_API int64_t tg_memory(void);
 TG_API void tg_trim(void);
+/* Remarks (a kernel was compiled) and warnings (compiled code cannot be kept on disk), one line of text
+ * without its end. log is called in the thread that ran into it, several at once; it may call Tiga but not
+ * leave by longjmp or an exception. NULL: off, as at the start. */
+typedef enum { TG_REMARK, TG_WARNING } tg_severity;
+TG_API void tg_set_log(void (*log)(void *ctx, int severity, const char *text), void *ctx);
+/* Where Tiga's memory comes from: alloc gives size bytes aligned to 16, or NULL; release takes what alloc gave,
+ * in any thread. Both NULL: malloc and free, as at the start. Call it before anything else: TG_EINVAL while
+ * anything is allocated. Texts for tg_free, generated code and LLVM use the system's memory throughout. */
+TG_API tg_status tg_set_allocator(void *(*alloc)(void *ctx, size_t size),
+                                  void (*release)(void *ctx, void *p), void *ctx);
 /* The debug switches (environment variables TIGA_*) with their meaning, a line each. */
 TG_API const char *tg_debug_help(void);
-/* LLVM's version and the target, opening the code generator; a line each. NULL where there is none. */
+/* Tiga's version, the host, LLVM's version and target (opening the code generator; why not, where it cannot be
+ * opened), threads and the folder of compiled code: a line each, "name: value". Yours: tg_free. */
 TG_API char *tg_about(void);
 
 #ifdef __cplusplus
@@ -268,15 +291,25 @@ TG_API char *tg_about(void);
 
 #ifdef __cplusplus
 /* The array makers for C++: tg_f32(x, 3, 16). */
-template <class... Dims> tg_array tg_dense_of_(const void *p, tg_dtype dtype, Dims... dims) {
+template<class... Dims> tg_array tg_dense_of_(const void *p, tg_dtype dtype, Dims... dims) {
     const int64_t shape[] = {static_cast<int64_t>(dims)..., 0};
     return tg_dense(p, dtype, static_cast<int>(sizeof...(dims)), shape);
 }
-template <class... Dims> tg_array tg_f32(const float *p, Dims... d) { return tg_dense_of_(p, TG_FLOAT32, d...); }
-template <class... Dims> tg_array tg_f64(const double *p, Dims... d) { return tg_dense_of_(p, TG_FLOAT64, d...); }
-template <class... Dims> tg_array tg_i32(const int32_t *p, Dims... d) { return tg_dense_of_(p, TG_INT32, d...); }
-template <class... Dims> tg_array tg_i64(const int64_t *p, Dims... d) { return tg_dense_of_(p, TG_INT64, d...); }
-template <class... Dims> tg_array tg_bool(const void *p, Dims... d) { return tg_dense_of_(p, TG_BOOL, d...); }
+template<class... Dims> tg_array tg_f32(const float *p, Dims... d) {
+    return tg_dense_of_(p, TG_FLOAT32, d...);
+}
+template<class... Dims> tg_array tg_f64(const double *p, Dims... d) {
+    return tg_dense_of_(p, TG_FLOAT64, d...);
+}
+template<class... Dims> tg_array tg_i32(const int32_t *p, Dims... d) {
+    return tg_dense_of_(p, TG_INT32, d...);
+}
+template<class... Dims> tg_array tg_i64(const int64_t *p, Dims... d) {
+    return tg_dense_of_(p, TG_INT64, d...);
+}
+template<class... Dims> tg_array tg_bool(const void *p, Dims... d) {
+    return tg_dense_of_(p, TG_BOOL, d...);
+}
 #endif
 
 #endif

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 import numpy as np
 
 import tiga as tg
 from tiga import _tiga
-
-
-def cache_folder() -> str:
-    """Where compiled code is kept."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    return os.environ.get("TIGA_CACHE_DIR") or os.path.join(home, "tiga")
 
 
 def compiles() -> str:
@@ -31,14 +24,12 @@ def compiles() -> str:
 
 def main() -> None:
     """Prints a line for each fact."""
-    print(f"tiga {tg.__version__} (library {_tiga.version()})")
+    print(f"package: {tg.__version__}")
     print(f"python {sys.version.split()[0]}, numpy {np.__version__}, torch {version_of('torch')}")
     try:
         print(_tiga.about().rstrip())
     except Exception as error:
         print(f"code generator: {error}")
-    print(f"threads: {tg.get_num_threads()}")
-    print(f"cache folder: {cache_folder()}")
     print(f"JIT compile works here: {compiles()}")
 
 

@@ -3,6 +3,7 @@
 #include "api/graph.h"
 #include "text/text.h"
 #include "run/codegen_open.h"
+#include "run/disk.h"
 #include "run/target.h"
 #include "run/variant.h"
 
@@ -173,7 +174,9 @@ tg_status tg_program_stats(const tg_program *p, tg_stats *stats) {
 
 char *tg_about(void) {
     char text[ERR_MESSAGE_SIZE], generator[ERR_MESSAGE_SIZE / 2];
+    const char *folder = disk_folder();
     codegen_about(generator, sizeof generator);
-    snprintf(text, sizeof text, "host: %s\ncode generator: %s\n", target_host_key(), generator);
+    snprintf(text, sizeof text, "tiga: %s\nhost: %s\ncode generator: %s\nthreads: %d\ncache folder: %.500s\n", TG_VERSION,
+             target_host_key(), generator, tg_num_threads(), folder[0] ? folder : "none");
     return door_text(text);
 }

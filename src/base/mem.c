@@ -12,13 +12,24 @@
 
 static _Atomic int64_t live, countdown;
 
+static void *system_alloc(void *ctx, size_t size) { return (void)ctx, malloc(size); }
+static void system_free(void *ctx, void *p) { (void)ctx, free(p); }
+static const Allocator system_heap = {system_alloc, system_free, NULL};
+static Allocator heap = {system_alloc, system_free, NULL};
+
+bool mem_use(const Allocator *allocator) {
+    if (mem_live()) return false;
+    heap = allocator ? *allocator : system_heap;
+    return true;
+}
+
 void *mem_alloc(size_t size) {
     if (atomic_load_explicit(&countdown, memory_order_relaxed) > 0 &&
         atomic_fetch_sub(&countdown, 1) == 1) {
         atomic_store(&countdown, 1); /* stays failing until mem_fail_at(0) */
         return NULL;
     }
-    void *p = malloc(size ? size : 1);
+    void *p = heap.alloc(heap.ctx, size ? size : 1);
     if (p) atomic_fetch_add_explicit(&live, 1, memory_order_relaxed);
     return p;
 }
@@ -30,8 +41,9 @@ void *mem_need(size_t size) {
 }
 
 void mem_free(void *p) {
-    if (p) atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
-    free(p);
+    if (!p) return;
+    atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
+    heap.free(heap.ctx, p);
 }
 
 void mem_fail_at(int64_t n) { atomic_store(&countdown, n); }

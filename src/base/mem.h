@@ -7,6 +7,7 @@
 #ifndef TIGA_BASE_MEM_H
 #define TIGA_BASE_MEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,15 @@
 void *mem_alloc(size_t size);
 void *mem_need(size_t size);
 void mem_free(void *p);
+
+/* Where the heap's memory comes from; the system's malloc and free until then, and for NULL. */
+typedef struct {
+    void *(*alloc)(void *ctx, size_t size); /* 16-byte aligned, or NULL */
+    void (*free)(void *ctx, void *p);
+    void *ctx;
+} Allocator;
+/* False, and nothing changes, while anything is allocated. Not while another thread allocates. */
+bool mem_use(const Allocator *allocator);
 
 /* Tests: the n-th allocation from now on fails (n >= 1), and every one after it while sticky;
  * n = 0 turns it off. Counts in all threads. */

@@ -2,6 +2,7 @@
  * process `maker`; in a forked child that thread is missing, and whoever asks next takes over. */
 #include "run/variant.h"
 
+#include "base/log.h"
 #include "run/codegen_open.h"
 #include "run/disk.h"
 
@@ -82,8 +83,11 @@ static Status make(const CompileRequest *r, const Key *key, Loaded **out, How *h
     Status status = codegen_compile(r, &image);
     how->compile_ms = now_ms() - start;
     if (status) return status;
+    log_put(LOG_REMARK, "compiled kernel %s in %.1f ms", r->kernel->name, how->compile_ms);
     status = image_load(&image, r->kernel->name, out);
     if (!status) how->stored = disk_store(key, codegen_stamp(), &image);
+    if (!status && !how->stored && disk_folder()[0])
+        log_put(LOG_WARNING, "compiled code is kept in memory alone: folder %s cannot be written", disk_folder());
     free(image.bytes);
     return status;
 }
