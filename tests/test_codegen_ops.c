@@ -248,11 +248,30 @@ static void random_features(void **state) {
     }
 }
 
+/* Dense values far beyond a stack. */
+static void large_dense_values(void **state) {
+    (void)state;
+    Fn *f = program();
+    Val a = ir_input(f, "a", type_of(DT_f32, SET_ALL, 2, (int64_t[]){700, 900}));
+    Val b = ir_input(f, "b", type_of(DT_f32, SET_ALL, 2, (int64_t[]){700, 900}));
+    Val sum = ir_add(f, a, b), turned = ir_transpose(f, sum, (int64_t[]){1, 0});
+    Val top = ir_fmax(f, turned, 1), wide = ir_bcast(f, top, (int64_t[]){900, 700}, 2);
+    ir_add_result(f, "shift", ir_sub(f, ir_transpose(f, turned, (int64_t[]){1, 0}), a));
+    ir_add_result(f, "rest", ir_sub(f, turned, wide));
+    ir_add_result(f, "pair", ir_concat(f, (Val[]){turned, wide}, 2, 1));
+    Val cut = ir_slice(f, sum, (int64_t[]){0, 40, 1, 0, 900, 1});
+    ir_add_result(f, "square", ir_matmul(f, cut, ir_transpose(f, cut, (int64_t[]){1, 0})));
+    check_program("large", f, &plain, (Check){.fill = FILL_noise});
+    check_program("large", f, &plain, (Check){.fill = FILL_noise, .odd = true});
+    ir_free(f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation),
         cmocka_unit_test(every_cast),
         cmocka_unit_test(random_features),
+        cmocka_unit_test(large_dense_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

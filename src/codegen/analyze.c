@@ -101,6 +101,14 @@ static bool has_no_cell(const Emit *e, Val v) {
     return is_anchor(op) || op == OP_result || inline_constant || is_outer_gather(e, v);
 }
 
+/* Large values that `end` alone computes do not go on a stack but behind the slots. */
+static CellHome home_of(const Emit *e, Val v) {
+    const Info *i = &e->info[v];
+    bool at_end = level_of(e, v) == LEVEL_last || e->kernel->rows == SET_ALL;
+    if (at_end && emit_rolled(e, i->n)) return CELL_slot;
+    return i->crosses && level_of(e, v) == LEVEL_row ? CELL_row : CELL_local;
+}
+
 static void place_cells(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live && is_outer_gather(e, v)) note_crossing(e, v);
@@ -108,8 +116,7 @@ static void place_cells(Emit *e) {
         Info *i = &e->info[v];
         if (!i->live || has_no_cell(e, v)) i->crosses = false;
         else if (i->crosses || wants_cell(e, v)) {
-            CellHome home = i->crosses && level_of(e, v) == LEVEL_row ? CELL_row : CELL_local;
-            i->cell = cell_new(e, (Dtype)ir_type(e->f, v)->dtype, i->n, home);
+            i->cell = cell_new(e, (Dtype)ir_type(e->f, v)->dtype, i->n, home_of(e, v));
         }
     }
 }
@@ -127,7 +134,8 @@ static void place_copy(Emit *e, Val v) {
     bool once = level_of(e, w.base) == LEVEL_once && level_of(e, v) != LEVEL_once;
     bool fits = e->info[x].n <= MOST_COPIED || e->kernel->rows == SET_ALL;
     if (stride <= 1 || !fits || (!once && rows < FEW_BLOCKS)) return;
-    e->info[x].copy = cell_new(e, (Dtype)t->dtype, e->info[x].n, CELL_local);
+    CellHome home = e->kernel->rows == SET_ALL ? CELL_slot : CELL_local;
+    e->info[x].copy = cell_new(e, (Dtype)t->dtype, e->info[x].n, home);
     e->info[x].turned = turned;
 }
 

@@ -47,7 +47,7 @@ typedef struct {
 /* A row's state and the slots' state are structs laid out by the generator; the run time allocates
  * them (64-byte aligned) by size and never looks inside. */
 typedef struct {
-    /* Whole rows [row, row_end), all phases, stores included. slot is NULL where !has_slots. */
+    /* Whole rows [row, row_end), all phases, stores included. slot is NULL where slot_size is 0. */
     void (*rows)(const KernelArgs *a, int64_t row, int64_t row_end, char *slot);
     /* A split row: for each phase p in order:  begin(p, row, state) in each part's own copy of the
      * row's state;  part over its edges;  merge parts' states, neighbours by pairs, into the first;
@@ -59,7 +59,8 @@ typedef struct {
     void (*merge)(const KernelArgs *a, int64_t phase, char *into, const char *from);
     void (*finish)(const KernelArgs *a, int64_t phase, int64_t row, char *state, char *slot);
     /* Slots: init before use; merge neighbours by pairs; then end computes and stores what lives on `all`.
-     * end is called once in every kernel, after its last row; slot is NULL where !has_slots. */
+     * end is called once in every kernel, after its last row. A slot is end's scratch as well: slot is
+     * NULL where slot_size is 0; that may not be so even where !has_slots. */
     void (*slot_begin)(const KernelArgs *a, char *slot);
     void (*slot_merge)(const KernelArgs *a, char *into, const char *from);
     void (*end)(const KernelArgs *a, char *slot);

@@ -379,7 +379,7 @@ static Status run_code(const Call *c, uint32_t k) {
                .args = &args,
                .csr = step->csr,
                .num_phases = kernel->num_phases,
-               .has_slots = kernel->has_slots,
+               .has_slots = kernel->has_slots || step->loaded->slot_size,
                .width = kw->width};
     return sched_run(&job);
 }
