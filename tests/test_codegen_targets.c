@@ -70,6 +70,24 @@ static void texts_of_every_kind(void **state) {
     ir_free(f);
 }
 
+/* Contraction shows in the text where it is asked for, and nowhere else. */
+static void fast_math_is_asked_for(void **state) {
+    (void)state;
+    Fn *f = program_build(&programs[0]);
+    Plan *plan;
+    CompileRequest r = request_of(first_kernel(f, &plan), "x86_64-pc-linux-gnu:haswell");
+    for (int fast = 0; fast < 2; fast++) {
+        char *out = NULL;
+        size_t len = 0;
+        r.fast_math = fast;
+        assert_int_equal(text(&r, "asm", &out, &len, message, sizeof message), ST_OK);
+        assert_int_equal(strstr(out, "vfmadd") != NULL, fast);
+        free(out);
+    }
+    arena_free(plan->arena);
+    ir_free(f);
+}
+
 static void what_cannot_be_is_refused(void **state) {
     (void)state;
     Fn *f = program_build(&programs[0]);
@@ -103,6 +121,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_program_for_every_target),
         cmocka_unit_test(texts_of_every_kind),
+        cmocka_unit_test(fast_math_is_asked_for),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, open_generator, NULL);

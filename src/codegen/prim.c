@@ -24,16 +24,26 @@ void prim_set_type(Emit *e, LLVMTypeRef type) {
     e->vi = emit_vector(element_type(type) == e->f32 ? e->i32 : e->i64, lanes_of(type));
 }
 
+/* What fast_math allows: products and sums may become fma. */
+static LLVMValueRef relaxed(Emit *e, LLVMValueRef value) {
+    if (e->request->fast_math && LLVMIsAInstruction(value) && LLVMCanValueUseFastMathFlags(value))
+        LLVMSetFastMathFlags(value, LLVMFastMathAllowContract);
+    return value;
+}
+
 LLVMValueRef prim_add(Emit *e, LLVMValueRef a, LLVMValueRef b) {
-    return prim_is_float(a) ? LLVMBuildFAdd(e->builder, a, b, "") : LLVMBuildAdd(e->builder, a, b, "");
+    if (!prim_is_float(a)) return LLVMBuildAdd(e->builder, a, b, "");
+    return relaxed(e, LLVMBuildFAdd(e->builder, a, b, ""));
 }
 
 LLVMValueRef prim_sub(Emit *e, LLVMValueRef a, LLVMValueRef b) {
-    return prim_is_float(a) ? LLVMBuildFSub(e->builder, a, b, "") : LLVMBuildSub(e->builder, a, b, "");
+    if (!prim_is_float(a)) return LLVMBuildSub(e->builder, a, b, "");
+    return relaxed(e, LLVMBuildFSub(e->builder, a, b, ""));
 }
 
 LLVMValueRef prim_mul(Emit *e, LLVMValueRef a, LLVMValueRef b) {
-    return prim_is_float(a) ? LLVMBuildFMul(e->builder, a, b, "") : LLVMBuildMul(e->builder, a, b, "");
+    if (!prim_is_float(a)) return LLVMBuildMul(e->builder, a, b, "");
+    return relaxed(e, LLVMBuildFMul(e->builder, a, b, ""));
 }
 
 LLVMValueRef prim_neg(Emit *e, LLVMValueRef a) {
