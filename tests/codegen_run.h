@@ -181,7 +181,8 @@ static inline char *held_at(const Held *h, int64_t i) {
 
 static inline void held_fill(const Held *h, const char *name, Fill fill) {
     for (int64_t i = 0; i < h->count; i++)
-        element_set(held_at(h, i), (Dtype)h->array.dtype, fill, hash_u64((uint64_t)i, hash_str(name, 7)));
+        element_set(held_at(h, i), (Dtype)h->array.dtype, fill,
+                    hash_u64((uint64_t)i, hash_str(name, 7)));
 }
 
 /* ---- one comparison ---- */
@@ -193,8 +194,8 @@ typedef struct {
     double tolerance; /* relative to the largest; 0: the same bits, up to NaN's */
 } Check;
 
-static inline void compare(const char *what, const World *w, const Check *c, const char *name, const Held *want,
-                           const Held *got) {
+static inline void compare(const char *what, const World *w, const Check *c, const char *name,
+                           const Held *want, const Held *got) {
     Dtype d = (Dtype)want->array.dtype;
     double scale = 1;
     for (int64_t i = 0; i < want->count; i++) {
@@ -206,8 +207,9 @@ static inline void compare(const char *what, const World *w, const Check *c, con
         double x = element_get(p, d), y = element_get(q, d);
         if (!memcmp(p, q, (size_t)dtype_size(d)) || (x != x && y != y)) continue;
         if (c->tolerance > 0 && (x == y || fabs(x - y) <= c->tolerance * scale)) continue;
-        fail_msg("%s, world '%s', fill %d%s: '%s' differs at %lld of %lld: %.17g, not %.17g", what, w->name,
-                 c->fill, c->odd ? ", odd strides" : "", name, (long long)i, (long long)want->count, y, x);
+        fail_msg("%s, world '%s', fill %d%s: '%s' differs at %lld of %lld: %.17g, not %.17g", what,
+                 w->name, c->fill, c->odd ? ", odd strides" : "", name, (long long)i,
+                 (long long)want->count, y, x);
     }
 }
 
@@ -230,18 +232,22 @@ static inline void check_program(const char *what, const Fn *f, const World *w, 
     for (uint32_t k = 0; k < num_out; k++) {
         want[k] = held_new(ir_type(g, g->results.data[k].val), size, false);
         got[k] = held_new(ir_type(g, g->results.data[k].val), size, false);
-        memset(got[k].memory.data, 0x55, (size_t)(got[k].count * dtype_size((Dtype)got[k].array.dtype)));
+        memset(got[k].memory.data, 0x55,
+               (size_t)(got[k].count * dtype_size((Dtype)got[k].array.dtype)));
         want_arrays[k] = want[k].array;
         got_arrays[k] = got[k].array;
     }
     Exec *e = exec_new(p, false);
     assert_int_equal(interp_run(g, &domain, in_arrays, want_arrays), ST_OK);
-    if (exec_run(e, &domain, in_arrays, got_arrays)) fail_msg("%s, world '%s': %s", what, w->name, err_message());
-    for (uint32_t k = 0; k < num_out; k++) compare(what, w, &c, g->results.data[k].name, &want[k], &got[k]);
+    if (exec_run(e, &domain, in_arrays, got_arrays))
+        fail_msg("%s, world '%s': %s", what, w->name, err_message());
+    for (uint32_t k = 0; k < num_out; k++)
+        compare(what, w, &c, g->results.data[k].name, &want[k], &got[k]);
     exec_free(e);
     graph_unref(graph);
     for (uint32_t k = 0; k < num_in; k++) guarded_free(&in[k].memory);
-    for (uint32_t k = 0; k < num_out; k++) guarded_free(&want[k].memory), guarded_free(&got[k].memory);
+    for (uint32_t k = 0; k < num_out; k++)
+        guarded_free(&want[k].memory), guarded_free(&got[k].memory);
     arena_free(p->arena);
     ir_free(g);
 }

@@ -112,8 +112,10 @@ static void reductions_to_all(void **state) {
 
 static void hubs_are_split(void **state) {
     (void)state;
-    const World hub = {"a long row", 50, 4, 50000, 0, false}, mixed = {"long rows", 50, 3, 60000, 5, false};
-    void (*const builds[])(Fn *f, Dtype d, int64_t n) = {build_sum, build_max, build_softmax, build_all};
+    const World hub = {"a long row", 50, 4, 50000, 0, false},
+                mixed = {"long rows", 50, 3, 60000, 5, false};
+    void (*const builds[])(Fn *f, Dtype d, int64_t n) = {build_sum, build_max, build_softmax,
+                                                         build_all};
     for (size_t k = 0; k < 4; k++)
         for (int64_t n = 3; n <= 300; n += 297) {
             Fn *f = bipartite();
@@ -137,12 +139,9 @@ static void hubs_are_split(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(programs_of_the_table),
-        cmocka_unit_test(sums_of_every_width),
-        cmocka_unit_test(largest_and_ties),
-        cmocka_unit_test(softmax_of_every_width),
-        cmocka_unit_test(reductions_to_all),
-        cmocka_unit_test(hubs_are_split),
+        cmocka_unit_test(programs_of_the_table), cmocka_unit_test(sums_of_every_width),
+        cmocka_unit_test(largest_and_ties),      cmocka_unit_test(softmax_of_every_width),
+        cmocka_unit_test(reductions_to_all),     cmocka_unit_test(hubs_are_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

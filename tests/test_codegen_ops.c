@@ -55,7 +55,8 @@ static void every_operation(void **state) {
                 Fn *f = program();
                 add_op(f, ops[k], (Dtype)d, n == 1 ? E : V, n);
                 check_program(op_info[ops[k]].name, f, &plain, (Check){.fill = FILL_nasty});
-                check_program(op_info[ops[k]].name, f, &plain, (Check){.fill = FILL_noise, .odd = true});
+                check_program(op_info[ops[k]].name, f, &plain,
+                              (Check){.fill = FILL_noise, .odd = true});
                 ir_free(f);
             }
         }
@@ -67,8 +68,12 @@ static void every_cast(void **state) {
         for (int to = 0; to < NUM_DTYPES; to++) {
             Fn *f = program();
             ir_add_result(f, "y", ir_cast(f, operand(f, 0, (Dtype)from, V, 19), (Dtype)to));
-            Val large = ir_const(f, type_of((Dtype)from, V, 1, (int64_t[]){19}), from >= DT_f32 ? 3e18 : 1);
-            if (from) ir_add_result(f, "z", ir_cast(f, ir_mul(f, operand(f, 0, (Dtype)from, V, 19), large), (Dtype)to));
+            Val large =
+                ir_const(f, type_of((Dtype)from, V, 1, (int64_t[]){19}), from >= DT_f32 ? 3e18 : 1);
+            if (from)
+                ir_add_result(
+                    f, "z",
+                    ir_cast(f, ir_mul(f, operand(f, 0, (Dtype)from, V, 19), large), (Dtype)to));
             check_program("cast", f, &plain, (Check){.fill = FILL_nasty});
             ir_free(f);
         }
@@ -110,7 +115,8 @@ static Val random_slice(Random *r, Val v) {
     Type t = *ir_type(r->f, v);
     int64_t p[3 * MAX_RANK];
     for (int k = 0; k < t.rank; k++) {
-        int64_t n = t.dim[k], start = n ? (int64_t)draw(r, (uint64_t)n) : 0, step = 1 + (int64_t)draw(r, 3);
+        int64_t n = t.dim[k], start = n ? (int64_t)draw(r, (uint64_t)n) : 0,
+                step = 1 + (int64_t)draw(r, 3);
         int64_t most = n > start ? (n - start + step - 1) / step : 0;
         p[3 * k] = start;
         p[3 * k + 1] = most ? most - (int64_t)draw(r, 2) * (most > 1) : 0;
@@ -131,7 +137,8 @@ static Val random_bcast(Random *r, Val v) {
     int64_t dim[MAX_RANK];
     int grown = t.rank < 4 ? (int)draw(r, 2) : 0;
     dim[0] = 1 + (int64_t)draw(r, 5);
-    for (int k = 0; k < t.rank; k++) dim[k + grown] = t.dim[k] == 1 ? 1 + (int64_t)draw(r, 20) : t.dim[k];
+    for (int k = 0; k < t.rank; k++)
+        dim[k + grown] = t.dim[k] == 1 ? 1 + (int64_t)draw(r, 20) : t.dim[k];
     return ir_bcast(r->f, v, dim, t.rank + grown);
 }
 
@@ -191,16 +198,17 @@ static Val random_elem(Random *r, Val v) {
 }
 
 static Val random_step(Random *r) {
-    static Val (*const steps[])(Random *, Val) = {random_transpose, random_slice, random_pad, random_bcast,
-                                                  random_reshape, random_concat, random_fold, random_matmul,
-                                                  random_elem, random_elem};
+    static Val (*const steps[])(Random *, Val) = {
+        random_transpose, random_slice, random_pad,    random_bcast, random_reshape,
+        random_concat,    random_fold,  random_matmul, random_elem,  random_elem};
     return steps[draw(r, sizeof steps / sizeof *steps)](r, pick(r));
 }
 
 static Val random_input(Random *r, Set s) {
-    static const int64_t shapes[][4] = {{3, 2, 3, 4}, {2, 16, 16}, {2, 5, 40}, {1, 300}, {1, 1}, {0},
-                                        {2, 17, 1}, {3, 4, 1, 8}, {2, 1, 33}, {2, 0, 3}, {1, 7},
-                                        {1, 1000}, {2, 70, 9}, {2, 9, 70}, {3, 2, 33, 5}};
+    static const int64_t shapes[][4] = {{3, 2, 3, 4}, {2, 16, 16}, {2, 5, 40},   {1, 300},
+                                        {1, 1},       {0},         {2, 17, 1},   {3, 4, 1, 8},
+                                        {2, 1, 33},   {2, 0, 3},   {1, 7},       {1, 1000},
+                                        {2, 70, 9},   {2, 9, 70},  {3, 2, 33, 5}};
     const int64_t *shape = shapes[draw(r, sizeof shapes / sizeof *shapes)];
     static const Dtype dtypes[] = {DT_f32, DT_f32, DT_f64, DT_i32, DT_i64};
     char name[16];
@@ -224,7 +232,8 @@ static Fn *random_program(uint64_t seed) {
     while (r.num < 20) {
         Val v = random_step(&r);
         if (r.f->status) fail_msg("seed %llu: %s", (unsigned long long)seed, err_message());
-        if (type_numel(ir_type(r.f, v)) <= MOST_ELEMENTS && ir_type(r.f, v)->rank <= 5) r.pool[r.num++] = v;
+        if (type_numel(ir_type(r.f, v)) <= MOST_ELEMENTS && ir_type(r.f, v)->rank <= 5)
+            r.pool[r.num++] = v;
     }
     for (int k = r.num - 3; k < r.num; k++) {
         char name[16];
@@ -237,7 +246,8 @@ static Fn *random_program(uint64_t seed) {
 static void random_features(void **state) {
     (void)state;
     const char *from = getenv("FIRST_SEED"), *count = getenv("NUM_SEEDS");
-    uint64_t first = from ? strtoull(from, NULL, 10) : 0, num = count ? strtoull(count, NULL, 10) : 160;
+    uint64_t first = from ? strtoull(from, NULL, 10) : 0,
+             num = count ? strtoull(count, NULL, 10) : 160;
     for (uint64_t seed = first; seed < first + num; seed++) {
         char what[32];
         snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);

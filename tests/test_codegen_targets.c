@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 static CodegenCompile *compile;
@@ -13,7 +14,8 @@ static char message[1000];
 static const uint8_t dense[64];
 
 static CompileRequest request_of(const Kernel *k, const char *cpu) {
-    return (CompileRequest){.kernel = k, .cpu = cpu, .features = "", .layout = dense, .split = true, .prefetch = true};
+    return (CompileRequest){
+        .kernel = k, .cpu = cpu, .features = "", .layout = dense, .split = true, .prefetch = true};
 }
 
 static void check_image(const char *what, const Kernel *k, const char *cpu) {
@@ -27,7 +29,8 @@ static void check_image(const char *what, const Kernel *k, const char *cpu) {
 
 static void every_program_for_every_target(void **state) {
     (void)state;
-    static const char *const cpus[] = {"", "x86_64-pc-linux-gnu:haswell", "x86_64-pc-linux-gnu:sapphirerapids",
+    static const char *const cpus[] = {"", "x86_64-pc-linux-gnu:haswell",
+                                       "x86_64-pc-linux-gnu:sapphirerapids",
                                        "aarch64-linux-gnu:neoverse-n1"};
     for (size_t p = 0; p < NUM_PROGRAMS; p++) {
         Fn *f = program_build(&programs[p]), *joint = with_gradients(f, "y");
@@ -70,6 +73,34 @@ static void texts_of_every_kind(void **state) {
     ir_free(f);
 }
 
+/* Vectors are as wide as the target's, whatever feature names begin alike. */
+static void lanes_follow_the_target(void **state) {
+    (void)state;
+    static const struct {
+        const char *cpu, *features, *has, *has_not;
+    } targets[] = {{"znver4", "-avx512fp16", "zmm", "none"},
+                   {"znver4", "-avx512f", "ymm", "zmm"},
+                   {"haswell", "", "ymm", "zmm"},
+                   {"haswell", "+avx512f,+avx512vl,+avx512bw,+avx512dq", "zmm", "none"}};
+    Fn *f = homogeneous();
+    ir_add_result(f, "y", sum_dst(f, at_src(f, in_vec(f, "x", H, 16))));
+    Plan *plan;
+    CompileRequest r = request_of(first_kernel(f, &plan), NULL);
+    for (size_t k = 0; k < sizeof targets / sizeof *targets; k++) {
+        char cpu[64], *out = NULL;
+        size_t len = 0;
+        snprintf(cpu, sizeof cpu, "x86_64-pc-linux-gnu:%s", targets[k].cpu);
+        r.cpu = cpu;
+        r.features = targets[k].features;
+        assert_int_equal(text(&r, "asm", &out, &len, message, sizeof message), ST_OK);
+        assert_non_null(strstr(out, targets[k].has));
+        assert_null(strstr(out, targets[k].has_not));
+        free(out);
+    }
+    arena_free(plan->arena);
+    ir_free(f);
+}
+
 /* Contraction shows in the text where it is asked for, and nowhere else. */
 static void fast_math_is_asked_for(void **state) {
     (void)state;
@@ -95,13 +126,16 @@ static void what_cannot_be_is_refused(void **state) {
     const Kernel *k = first_kernel(f, &plan);
     static const struct {
         const char *cpu, *word;
-    } refused[] = {{"x86_64-pc-linux-gnu:x86-64", "x86-64"}, {"x86_64-pc-linux-gnu:nehalem", "nehalem"},
-                   {"nothing-at-all:x", "nothing-at-all"}, {"riscv64-linux-gnu:generic", "riscv64"}};
+    } refused[] = {{"x86_64-pc-linux-gnu:x86-64", "x86-64"},
+                   {"x86_64-pc-linux-gnu:nehalem", "nehalem"},
+                   {"nothing-at-all:x", "nothing-at-all"},
+                   {"riscv64-linux-gnu:generic", "riscv64"}};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         CompileRequest r = request_of(k, refused[i].cpu);
         Image image = {.size = 7};
         assert_int_equal(compile(&r, &image, message, sizeof message), ST_UNSUPPORTED);
-        if (!strstr(message, refused[i].word)) fail_msg("'%s' is not in: %s", refused[i].word, message);
+        if (!strstr(message, refused[i].word))
+            fail_msg("'%s' is not in: %s", refused[i].word, message);
         assert_int_equal(image.size, 7);
     }
     arena_free(plan->arena);
@@ -119,9 +153,8 @@ static int open_generator(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_for_every_target),
-        cmocka_unit_test(texts_of_every_kind),
-        cmocka_unit_test(fast_math_is_asked_for),
+        cmocka_unit_test(every_program_for_every_target), cmocka_unit_test(texts_of_every_kind),
+        cmocka_unit_test(lanes_follow_the_target),        cmocka_unit_test(fast_math_is_asked_for),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, open_generator, NULL);

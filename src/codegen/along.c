@@ -33,7 +33,8 @@ static void start(Emit *e, int cell, uint64_t bits) {
 }
 
 static uint64_t least_bits(Dtype d) {
-    return (const uint64_t[]){0, 0x80000000u, UINT64_C(1) << 63, 0xff800000u, UINT64_C(0xfff) << 52}[d];
+    return (const uint64_t[]){0, 0x80000000u, UINT64_C(1) << 63, 0xff800000u,
+                              UINT64_C(0xfff) << 52}[d];
 }
 
 void acc_init(Emit *e, const Acc *a) {
@@ -75,7 +76,8 @@ static void take_largest(Emit *e, const Acc *a, Block b, V x, V n) {
 
 static void rmax_block(Emit *e, Block b, void *ctx) {
     const Acc *a = ctx;
-    take_largest(e, a, b, emit_eval(e, node_of(e, a)->args[0], b), emit_const(e, DT_i64, 1, b.lanes));
+    take_largest(e, a, b, emit_eval(e, node_of(e, a)->args[0], b),
+                 emit_const(e, DT_i64, 1, b.lanes));
 }
 
 static void rmax_merge(Emit *e, Block b, void *ctx) {

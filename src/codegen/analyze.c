@@ -5,7 +5,7 @@
 #include "codegen/emit.h"
 
 enum {
-    FEW_BLOCKS = 4, /* of an input worth keeping in registers through an inner loop */
+    FEW_BLOCKS = 4,       /* of an input worth keeping in registers through an inner loop */
     MOST_COPIED = 1 << 16 /* elements of a factor */
 };
 
@@ -53,7 +53,8 @@ static Status measure(Emit *e, const uint8_t *live) {
                            op_info[ir_op(e->f, v)].name,
                            type_text(e->arena, e->f, ir_type(e->f, v)));
     }
-    for (uint32_t k = 0; k < e->f->inputs.len; k++) e->info[e->f->inputs.data[k].val].buffer = (int)k;
+    for (uint32_t k = 0; k < e->f->inputs.len; k++)
+        e->info[e->f->inputs.data[k].val].buffer = (int)k;
     return ST_OK;
 }
 
@@ -75,7 +76,9 @@ static void note_user(Emit *e, Val v) {
 
 /* ---- cells of values ---- */
 
-static bool is_small(const Emit *e, Val v) { return emit_num_blocks(e, e->info[v].n) <= FEW_BLOCKS; }
+static bool is_small(const Emit *e, Val v) {
+    return emit_num_blocks(e, e->info[v].n) <= FEW_BLOCKS;
+}
 
 static bool is_computed(const Emit *e, Val v) { return !view_is_memory(e, v); }
 
@@ -141,7 +144,8 @@ static void place_copy(Emit *e, Val v) {
 
 static void place_copies(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++)
-        if (e->info[v].live && ir_op(e->f, v) == OP_matmul && !analyze_is_outer(e, v)) place_copy(e, v);
+        if (e->info[v].live && ir_op(e->f, v) == OP_matmul && !analyze_is_outer(e, v))
+            place_copy(e, v);
 }
 
 /* ---- accumulators ---- */
@@ -167,11 +171,14 @@ static void set_result_cells(Emit *e, const Acc *a) {
 static void add_acc(Emit *e, Val v) {
     const Node *n = ir_node(e->f, v);
     Acc *a = vec_push(e->arena, &e->accs);
-    *a = (Acc){.anchor = v, .level = level_of(e, n->args[0]), .phase = e->kernel->place[v].phase,
+    *a = (Acc){.anchor = v,
+               .level = level_of(e, n->args[0]),
+               .phase = e->kernel->place[v].phase,
                .slot = map_to(e->f, n->attr.map) == SET_ALL && e->kernel->has_slots};
     CellHome home = a->slot ? CELL_slot : CELL_row;
     a->kind = n->op == OP_reduce ? ACC_reduce : n->op == OP_rmax ? ACC_rmax : ACC_softmax;
-    for (int k = 0; k < 2; k++) a->used[k] = a->kind == ACC_reduce ? k == 0 : is_used(e, v, (uint32_t)k);
+    for (int k = 0; k < 2; k++)
+        a->used[k] = a->kind == ACC_reduce ? k == 0 : is_used(e, v, (uint32_t)k);
     for (int k = 0; k < 3; k++) a->cell[k] = NO_CELL;
     Dtype d = (Dtype)n->types[0].dtype;
     int64_t num = type_numel(&n->types[0]);

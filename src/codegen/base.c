@@ -11,7 +11,9 @@ LLVMTypeRef emit_vector(LLVMTypeRef element, unsigned lanes) {
     return lanes == 1 ? element : LLVMVectorType(element, lanes);
 }
 
-LLVMTypeRef emit_vec(Emit *e, Dtype d, unsigned lanes) { return emit_vector(emit_type(e, d), lanes); }
+LLVMTypeRef emit_vec(Emit *e, Dtype d, unsigned lanes) {
+    return emit_vector(emit_type(e, d), lanes);
+}
 
 static LLVMTypeRef memory_type(Emit *e, Dtype d) { return d == DT_bool ? e->i8 : emit_type(e, d); }
 
@@ -26,7 +28,9 @@ static LLVMValueRef const_splat(LLVMValueRef scalar, unsigned lanes) {
     return LLVMConstVector(all, lanes);
 }
 
-LLVMValueRef emit_i64(Emit *e, int64_t value) { return LLVMConstInt(e->i64, (uint64_t)value, true); }
+LLVMValueRef emit_i64(Emit *e, int64_t value) {
+    return LLVMConstInt(e->i64, (uint64_t)value, true);
+}
 
 LLVMValueRef emit_splat(Emit *e, LLVMValueRef scalar, unsigned lanes) {
     if (lanes == 1) return scalar;
@@ -85,9 +89,13 @@ LLVMValueRef emit_call(Emit *e, const char *intrinsic, LLVMTypeRef *types, unsig
     return LLVMBuildCall2(e->builder, LLVMGlobalGetValueType(fn), fn, args, num_args, "");
 }
 
-LLVMValueRef emit_add(Emit *e, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildAdd(e->builder, a, b, ""); }
+LLVMValueRef emit_add(Emit *e, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildAdd(e->builder, a, b, "");
+}
 
-LLVMValueRef emit_mul(Emit *e, LLVMValueRef a, LLVMValueRef b) { return LLVMBuildMul(e->builder, a, b, ""); }
+LLVMValueRef emit_mul(Emit *e, LLVMValueRef a, LLVMValueRef b) {
+    return LLVMBuildMul(e->builder, a, b, "");
+}
 
 LLVMValueRef emit_at(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes) {
     return LLVMBuildGEP2(e->builder, e->i8, ptr, &bytes, 1, "");
@@ -141,13 +149,14 @@ LLVMValueRef emit_load(Emit *e, LLVMValueRef ptr, Dtype d, unsigned lanes, unsig
     return from_memory(e, value, d);
 }
 
-void emit_store(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes, unsigned count,
-                unsigned align) {
+void emit_store(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes,
+                unsigned count, unsigned align) {
     LLVMTypeRef type = emit_vector(memory_type(e, d), lanes);
     if (d == DT_bool) value = LLVMBuildZExt(e->builder, value, type, "");
     if (count < lanes) {
         LLVMValueRef args[] = {value, ptr, emit_mask(e, lanes, count)};
-        LLVMValueRef call = emit_call(e, "llvm.masked.store", (LLVMTypeRef[]){type, e->ptr}, 2, args, 3);
+        LLVMValueRef call =
+            emit_call(e, "llvm.masked.store", (LLVMTypeRef[]){type, e->ptr}, 2, args, 3);
         set_align(e, call, 2, align);
     } else {
         LLVMSetAlignment(LLVMBuildStore(e->builder, value, ptr), align);
@@ -160,7 +169,8 @@ LLVMValueRef emit_gather(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes, Dtype d,
     LLVMTypeRef ptrs_type = LLVMVectorType(e->ptr, lanes);
     LLVMValueRef ptrs = LLVMBuildGEP2(e->builder, e->i8, ptr, &bytes, 1, "");
     LLVMValueRef args[] = {ptrs, emit_mask(e, lanes, lanes), LLVMConstNull(type)};
-    LLVMValueRef value = emit_call(e, "llvm.masked.gather", (LLVMTypeRef[]){type, ptrs_type}, 2, args, 3);
+    LLVMValueRef value =
+        emit_call(e, "llvm.masked.gather", (LLVMTypeRef[]){type, ptrs_type}, 2, args, 3);
     set_align(e, value, 1, 1);
     return from_memory(e, value, d);
 }
@@ -173,7 +183,8 @@ LLVMValueRef emit_pick(Emit *e, LLVMValueRef vector, unsigned first, unsigned co
     return LLVMBuildShuffleVector(e->builder, vector, poison, LLVMConstVector(pick, count), "");
 }
 
-void emit_store_lanes(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes, unsigned count) {
+void emit_store_lanes(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes,
+                      unsigned count) {
     unsigned size = (unsigned)dtype_size(d), first = 0;
     for (unsigned piece = lanes; piece > 0; piece /= 2) {
         if (count - first < piece) continue;
@@ -265,7 +276,12 @@ void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
     unsigned lanes = emit_lanes(e, n);
     int64_t whole = n / lanes;
     Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole * lanes), emit_i64(e, lanes));
-    Block b = {.n = n, .number = e->next_loop--, .lanes = lanes, .count = lanes, .offset = l.index, .rolled = true};
+    Block b = {.n = n,
+               .number = e->next_loop--,
+               .lanes = lanes,
+               .count = lanes,
+               .offset = l.index,
+               .rolled = true};
     fn(e, b, ctx);
     emit_loop_end(e, &l);
     if (whole * lanes < n) fn(e, fixed_block(e, n, whole), ctx);

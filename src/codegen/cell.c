@@ -52,13 +52,15 @@ LLVMValueRef cell_load(Emit *e, int cell, Block b) {
 
 LLVMValueRef cell_load_from(Emit *e, int cell, Block b) {
     const Cell *c = &e->cells.data[cell];
-    return emit_load(e, block_pointer(e, c->from, c, b), c->dtype, b.lanes, b.lanes, block_align(c, b));
+    return emit_load(e, block_pointer(e, c->from, c, b), c->dtype, b.lanes, b.lanes,
+                     block_align(c, b));
 }
 
 void cell_store(Emit *e, int cell, Block b, LLVMValueRef value) {
     LLVMValueRef ptr = cell_pointer(e, cell);
     const Cell *c = &e->cells.data[cell];
-    emit_store(e, block_pointer(e, ptr, c, b), c->dtype, value, b.lanes, b.lanes, block_align(c, b));
+    emit_store(e, block_pointer(e, ptr, c, b), c->dtype, value, b.lanes, b.lanes,
+               block_align(c, b));
 }
 
 Source cell_source(Emit *e, int cell) {

@@ -30,7 +30,7 @@ typedef struct {
     LLVMModuleRef module;
     LLVMBuilderRef builder, entry;
     LLVMMemoryBufferRef buffer;
-    char *message;  /* LLVM's */
+    char *message;    /* LLVM's */
     char fault[1024]; /* from the diagnostic handler */
 } Job;
 
@@ -77,7 +77,8 @@ static Emit *new_emit(Arena *a, Job *job) {
     const Kernel *k = job->request->kernel;
     uint32_t num_buffers = k->body->inputs.len + k->body->results.len;
     Emit *e = ARENA_NEW(a, Emit);
-    *e = (Emit){.request = job->request, .kernel = k, .f = k->body, .target = &job->target, .arena = a};
+    *e = (Emit){
+        .request = job->request, .kernel = k, .f = k->body, .target = &job->target, .arena = a};
     e->context = job->context;
     e->module = job->module;
     e->builder = job->builder;
@@ -107,7 +108,8 @@ static Status build(Job *job) {
     Emit *e = new_emit(a, job);
     Status st = analyze_run(e);
     if (!st && e->stack_size > STACK_LIMIT)
-        st = err_set(ST_UNSUPPORTED, "kernel '%s' needs %llu bytes of scratch, more than a thread's stack holds",
+        st = err_set(ST_UNSUPPORTED,
+                     "kernel '%s' needs %llu bytes of scratch, more than a thread's stack holds",
                      e->kernel->name, (unsigned long long)e->stack_size);
     if (!st) kernel_emit(e);
     job->image.row_state_size = e->row_state_size;
@@ -115,7 +117,8 @@ static Status build(Job *job) {
     arena_free(a);
     if (st) return st;
     if (is_valid(job)) return ST_OK;
-    return err_set(ST_BUG, "kernel '%s': LLVM refuses the code: %s", job->request->kernel->name, job->message);
+    return err_set(ST_BUG, "kernel '%s': LLVM refuses the code: %s", job->request->kernel->name,
+                   job->message);
 }
 
 static Status run_passes(Job *job, const char *pipeline) {
@@ -141,7 +144,8 @@ static Status optimise(Job *job) {
 
 static Status make_code(Job *job, LLVMCodeGenFileType type) {
     char *text = NULL;
-    bool failed = LLVMTargetMachineEmitToMemoryBuffer(job->target.machine, job->module, type, &text, &job->buffer);
+    bool failed = LLVMTargetMachineEmitToMemoryBuffer(job->target.machine, job->module, type, &text,
+                                                      &job->buffer);
     Status st = ST_OK;
     if (failed || job->fault[0])
         st = err_set(ST_BUG, "kernel '%s': LLVM makes no code: %s", job->request->kernel->name,
@@ -177,14 +181,17 @@ static Status give_image(Job *job) {
                       job->target.is_aarch64, &job->image);
 }
 
-static bool is_kind(const Job *job, const char *kind) { return job->kind && !strcmp(job->kind, kind); }
+static bool is_kind(const Job *job, const char *kind) {
+    return job->kind && !strcmp(job->kind, kind);
+}
 
 static Status check_kind(const Job *job) {
     static const char *const kinds[] = {"llvm", "llvm-opt", "asm", "object"};
     if (!job->kind) return ST_OK;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (is_kind(job, kinds[k])) return ST_OK;
-    return err_set(ST_NAME, "no text of kind '%s' (there are llvm, llvm-opt, asm, object)", job->kind);
+    return err_set(ST_NAME, "no text of kind '%s' (there are llvm, llvm-opt, asm, object)",
+                   job->kind);
 }
 
 static Status run_job(void *ctx) {

@@ -13,7 +13,7 @@ enum { CODEGEN_VERSION = 2 }; /* part of every cache key: raised when generated 
 
 /* How a buffer's feature axes lie. */
 typedef enum {
-    LAYOUT_rows,   /* features dense and row major; only the stride between rows is a run-time value */
+    LAYOUT_rows, /* features dense and row major; only the stride between rows is a run-time value */
     LAYOUT_strided /* every stride is a run-time value, of any sign */
 } Layout;
 
@@ -69,17 +69,18 @@ enum { NUM_ENTRIES = 8 }; /* members of KernelCode, in order */
 
 typedef struct {
     uint64_t size;
-    uint64_t entry[NUM_ENTRIES]; /* offsets of KernelCode's members */
+    uint64_t entry[NUM_ENTRIES];        /* offsets of KernelCode's members */
     uint64_t row_state_size, slot_size; /* bytes */
     unsigned char *bytes;               /* malloc'ed; the caller frees with free() */
 } Image;
 
 /* Exported by the generator's shared object, found by dlsym. Thread-safe. On failure the status is
  * returned and message (size bytes) says why; *out is untouched. */
-typedef Status CodegenCompile(const CompileRequest *request, Image *out, char *message, size_t size);
+typedef Status CodegenCompile(const CompileRequest *request, Image *out, char *message,
+                              size_t size);
 /* kind: "llvm", "llvm-opt", "asm", "object". *text is malloc'ed. */
-typedef Status CodegenText(const CompileRequest *request, const char *kind, char **text, size_t *len,
-                           char *message, size_t size);
+typedef Status CodegenText(const CompileRequest *request, const char *kind, char **text,
+                           size_t *len, char *message, size_t size);
 /* Writes "LLVM 22.1.8, sapphirerapids": what generates, and the host as LLVM names it. */
 typedef void CodegenAbout(char *text, size_t size);
 #define CODEGEN_COMPILE_SYMBOL "codegen_compile"

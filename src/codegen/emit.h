@@ -58,10 +58,10 @@ typedef struct {
     bool crosses;      /* has a cell, for it is needed one level further in */
     int64_t n;
     uint32_t uses;
-    int cell;   /* index or NO_CELL */
-    int copy;   /* index or NO_CELL: a factor of a matmul, laid out for it */
+    int cell;    /* index or NO_CELL */
+    int copy;    /* index or NO_CELL: a factor of a matmul, laid out for it */
     bool turned; /* copy: with its last two axes swapped */
-    int buffer; /* of an input, else -1 */
+    int buffer;  /* of an input, else -1 */
 } Info;
 
 typedef enum { ACC_reduce, ACC_rmax, ACC_softmax } AccKind;
@@ -72,13 +72,13 @@ typedef struct {
     AccKind kind;
     Level level; /* where its operand lives */
     int phase;
-    bool slot;    /* reduces to `all` */
-    bool used[2]; /* results that somebody reads */
-    int cell[3];  /* reduce: sum. rmax: M, count. softmax: a then o, m then L, l */
-    bool sums;    /* floats are added: in groups, see carry.c */
-    int carry[2][3];           /* cells of carry.c */
-    LLVMValueRef at[3][3];     /* where groups are summed, in the function at hand */
-    int weight, scale; /* softmax: of one edge, in the score's shape */
+    bool slot;             /* reduces to `all` */
+    bool used[2];          /* results that somebody reads */
+    int cell[3];           /* reduce: sum. rmax: M, count. softmax: a then o, m then L, l */
+    bool sums;             /* floats are added: in groups, see carry.c */
+    int carry[2][3];       /* cells of carry.c */
+    LLVMValueRef at[3][3]; /* where groups are summed, in the function at hand */
+    int weight, scale;     /* softmax: of one edge, in the score's shape */
 } Acc;
 
 typedef struct Memo {
@@ -104,7 +104,7 @@ typedef struct {
     Info *info; /* by value */
     VEC(Cell) cells;
     VEC(Acc) accs;
-    uint64_t row_state_size, slot_size, scratch_size;
+    uint64_t row_state_size, slot_size;
     uint64_t stack_size; /* of cells that stay in memory */
 
     /* the function at hand */
@@ -118,7 +118,7 @@ typedef struct {
 
 /* ---- base.c: types, constants, loops, memory ---- */
 
-LLVMTypeRef emit_type(Emit *e, Dtype d);                   /* bool: i1 */
+LLVMTypeRef emit_type(Emit *e, Dtype d);                      /* bool: i1 */
 LLVMTypeRef emit_vector(LLVMTypeRef element, unsigned lanes); /* the element where lanes is 1 */
 LLVMTypeRef emit_vec(Emit *e, Dtype d, unsigned lanes);
 LLVMValueRef emit_i64(Emit *e, int64_t value);
@@ -133,19 +133,24 @@ LLVMValueRef emit_call(Emit *e, const char *intrinsic, LLVMTypeRef *types, unsig
 LLVMValueRef emit_add(Emit *e, LLVMValueRef a, LLVMValueRef b); /* i64 */
 LLVMValueRef emit_mul(Emit *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef emit_at(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes); /* ptr + bytes */
-LLVMValueRef emit_field(Emit *e, LLVMValueRef ptr, uint64_t offset, LLVMTypeRef type); /* aligned load */
+LLVMValueRef emit_field(Emit *e, LLVMValueRef ptr, uint64_t offset,
+                        LLVMTypeRef type); /* aligned load */
 
 /* The same before everything else: what is an argument or reached from one never changes in a call. */
 LLVMValueRef emit_argument(Emit *e, LLVMValueRef from, uint64_t offset, LLVMTypeRef type);
-LLVMValueRef emit_index(Emit *e, LLVMValueRef array, LLVMValueRef pos); /* entry of an index array: i64 */
+LLVMValueRef emit_index(Emit *e, LLVMValueRef array,
+                        LLVMValueRef pos); /* entry of an index array: i64 */
 
 /* Elements of memory: lanes from ptr on, aligned to `align` bytes; count < lanes reads only those. */
-LLVMValueRef emit_load(Emit *e, LLVMValueRef ptr, Dtype d, unsigned lanes, unsigned count, unsigned align);
-void emit_store(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes, unsigned count,
-                unsigned align);
+LLVMValueRef emit_load(Emit *e, LLVMValueRef ptr, Dtype d, unsigned lanes, unsigned count,
+                       unsigned align);
+void emit_store(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes,
+                unsigned count, unsigned align);
 /* Stores the first count lanes in whole pieces, so that SROA sees them. */
-void emit_store_lanes(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes, unsigned count);
-LLVMValueRef emit_pick(Emit *e, LLVMValueRef vector, unsigned first, unsigned count); /* lanes of it */
+void emit_store_lanes(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes,
+                      unsigned count);
+LLVMValueRef emit_pick(Emit *e, LLVMValueRef vector, unsigned first,
+                       unsigned count);            /* lanes of it */
 LLVMValueRef emit_temp(Emit *e, LLVMTypeRef type); /* a stack slot of this function */
 /* The elements at byte offsets (<lanes x i64>; i64 where lanes is 1). */
 LLVMValueRef emit_gather(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes, Dtype d, unsigned lanes);
@@ -235,7 +240,7 @@ View view_coalesce(const View *w);
 void shape_fill(Emit *e, Val v); /* concat, pad */
 void fold_fill(Emit *e, Val v);  /* fsum, fmax */
 void matmul_fill(Emit *e, Val v);
-void matmul_copy(Emit *e, Val factor); /* fills its copy */
+void matmul_copy(Emit *e, Val factor);                      /* fills its copy */
 Val matmul_vector_side(const Emit *e, Val v, bool *turned); /* whose rows make the vectors */
 
 /* ---- along.c: accumulators ---- */

@@ -53,7 +53,8 @@ static LLVMValueRef strided_offsets(Emit *e, int buffer, const Type *t, Block b)
         LLVMValueRef dim = emit_splat(e, emit_i64(e, t->dim[k]), b.lanes);
         LLVMValueRef here = LLVMBuildURem(e->builder, i, dim, "");
         i = LLVMBuildUDiv(e->builder, i, dim, "");
-        at = emit_add(e, at, emit_mul(e, here, emit_splat(e, buffer_stride(e, buffer, k + 1), b.lanes)));
+        at = emit_add(e, at,
+                      emit_mul(e, here, emit_splat(e, buffer_stride(e, buffer, k + 1), b.lanes)));
     }
     return at;
 }
@@ -73,7 +74,8 @@ static LLVMValueRef load_input(Emit *e, Val v, Val input, Block b) {
 
 static LLVMValueRef eval_elem(Emit *e, Val v, Block b) {
     const Node *n = ir_node(e->f, v);
-    LLVMValueRef few[8], *args = n->num_args <= 8 ? few : ARENA_ARRAY(e->arena, LLVMValueRef, n->num_args);
+    LLVMValueRef few[8],
+        *args = n->num_args <= 8 ? few : ARENA_ARRAY(e->arena, LLVMValueRef, n->num_args);
     for (uint32_t k = 0; k < n->num_args; k++) args[k] = emit_eval(e, n->args[k], b);
     return elem_apply(e, n, args);
 }

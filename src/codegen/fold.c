@@ -36,9 +36,14 @@ static LLVMValueRef neutral(Emit *e, const Fold *f, unsigned lanes) {
 
 /* ---- across ---- */
 
-static Block block_at(int64_t n, unsigned lanes, LLVMValueRef offset, int64_t number, int64_t left) {
-    return (Block){.n = n, .number = number, .lanes = lanes, .count = left < lanes ? (unsigned)left : lanes,
-                   .offset = offset, .rolled = number < 0};
+static Block block_at(int64_t n, unsigned lanes, LLVMValueRef offset, int64_t number,
+                      int64_t left) {
+    return (Block){.n = n,
+                   .number = number,
+                   .lanes = lanes,
+                   .count = left < lanes ? (unsigned)left : lanes,
+                   .offset = offset,
+                   .rolled = number < 0};
 }
 
 /* Elements of the result whose elements `source` starts at; absent ones neutral. */
@@ -49,16 +54,20 @@ static LLVMValueRef fetch(Emit *e, const Fold *f, Source source, Block b) {
 }
 
 /* The vectors num[0 .. num_groups) of `lanes` lanes, 16 at most together, to lane 0. */
-static LLVMValueRef tree(Emit *e, const Fold *f, LLVMValueRef *group, unsigned num_groups, unsigned lanes) {
+static LLVMValueRef tree(Emit *e, const Fold *f, LLVMValueRef *group, unsigned num_groups,
+                         unsigned lanes) {
     for (unsigned h = FEATURE_LANES / 2 / lanes; h > 0; h /= 2)
-        for (unsigned g = 0; g < h && g + h < num_groups; g++) group[g] = take(e, f, group[g], group[g + h]);
+        for (unsigned g = 0; g < h && g + h < num_groups; g++)
+            group[g] = take(e, f, group[g], group[g + h]);
     LLVMValueRef x = group[0];
-    for (unsigned h = lanes / 2; h > 0; h /= 2) x = take(e, f, emit_pick(e, x, 0, h), emit_pick(e, x, h, h));
+    for (unsigned h = lanes / 2; h > 0; h /= 2)
+        x = take(e, f, emit_pick(e, x, 0, h), emit_pick(e, x, h, h));
     return x;
 }
 
 /* Groups take the rounds of 16 elements from the second to the last whole one. */
-static void take_rounds(Emit *e, const Fold *f, Source source, LLVMValueRef *group, unsigned lanes) {
+static void take_rounds(Emit *e, const Fold *f, Source source, LLVMValueRef *group,
+                        unsigned lanes) {
     unsigned num_groups = FEATURE_LANES / lanes;
     LLVMTypeRef type = emit_vec(e, f->dtype, lanes);
     LLVMValueRef temp[FEATURE_LANES];
@@ -67,7 +76,8 @@ static void take_rounds(Emit *e, const Fold *f, Source source, LLVMValueRef *gro
         LLVMBuildStore(e->builder, group[g], temp[g]);
     }
     int64_t whole = f->n / FEATURE_LANES * FEATURE_LANES;
-    Loop l = emit_loop(e, emit_i64(e, FEATURE_LANES), emit_i64(e, whole), emit_i64(e, FEATURE_LANES));
+    Loop l =
+        emit_loop(e, emit_i64(e, FEATURE_LANES), emit_i64(e, whole), emit_i64(e, FEATURE_LANES));
     for (unsigned g = 0; g < num_groups; g++) {
         LLVMValueRef at = emit_add(e, l.index, emit_i64(e, g * lanes));
         Block b = block_at(f->n, lanes, at, e->next_loop--, lanes);
@@ -75,7 +85,8 @@ static void take_rounds(Emit *e, const Fold *f, Source source, LLVMValueRef *gro
         LLVMBuildStore(e->builder, take(e, f, old, fetch(e, f, source, b)), temp[g]);
     }
     emit_loop_end(e, &l);
-    for (unsigned g = 0; g < num_groups; g++) group[g] = LLVMBuildLoad2(e->builder, type, temp[g], "");
+    for (unsigned g = 0; g < num_groups; g++)
+        group[g] = LLVMBuildLoad2(e->builder, type, temp[g], "");
 }
 
 static LLVMValueRef fold_across(Emit *e, const Fold *f, Source source) {
@@ -146,7 +157,8 @@ static void columns_rolled(Emit *e, const Fold *f, LLVMValueRef *lane, Block b) 
         LLVMBuildStore(e->builder, lane[l], temp[l]);
     }
     int64_t whole = f->n / FEATURE_LANES * FEATURE_LANES;
-    Loop loop = emit_loop(e, emit_i64(e, FEATURE_LANES), emit_i64(e, whole), emit_i64(e, FEATURE_LANES));
+    Loop loop =
+        emit_loop(e, emit_i64(e, FEATURE_LANES), emit_i64(e, whole), emit_i64(e, FEATURE_LANES));
     for (int l = 0; l < FEATURE_LANES; l++) {
         LLVMValueRef old = LLVMBuildLoad2(e->builder, type, temp[l], "");
         LLVMValueRef x = column(e, f, emit_add(e, loop.index, emit_i64(e, l)), b);
@@ -204,7 +216,10 @@ static bool goes_across(const Fold *f) {
 
 void fold_fill(Emit *e, Val v) {
     Val x = ir_arg(e->f, v, 0);
-    Fold f = {.x = x, .max = ir_op(e->f, v) == OP_fmax, .direct = e->info[v].n == 1, .cell = e->info[v].cell,
+    Fold f = {.x = x,
+              .max = ir_op(e->f, v) == OP_fmax,
+              .direct = e->info[v].n == 1,
+              .cell = e->info[v].cell,
               .dtype = (Dtype)ir_type(e->f, v)->dtype};
     View w = view_of(e, x);
     split_axes(e, v, &w, &f);

@@ -25,12 +25,15 @@ typedef struct {
 
 #define NOWHERE UINT64_MAX
 
-static const char *section_name(const Linker *l, uint32_t k) { return l->section_names + l->sections[k].sh_name; }
+static const char *section_name(const Linker *l, uint32_t k) {
+    return l->section_names + l->sections[k].sh_name;
+}
 
 /* Unwind tables are of no use: nothing unwinds through a kernel. */
 static bool is_wanted(const Linker *l, uint32_t k) {
     const Elf64_Shdr *s = &l->sections[k];
-    return s->sh_flags & SHF_ALLOC && s->sh_type != SHT_NOTE && strcmp(section_name(l, k), ".eh_frame") != 0;
+    return s->sh_flags & SHF_ALLOC && s->sh_type != SHT_NOTE &&
+           strcmp(section_name(l, k), ".eh_frame") != 0;
 }
 
 static Status lay_out(Linker *l) {
@@ -41,7 +44,9 @@ static Status lay_out(Linker *l) {
         if (s->sh_flags & SHF_WRITE && s->sh_size)
             return err_set(ST_BUG, "image: section %s is writable", section_name(l, k));
         uint64_t align = s->sh_addralign ? s->sh_addralign : 1;
-        if (align > PAGE) return err_set(ST_BUG, "image: section %s is aligned beyond a page", section_name(l, k));
+        if (align > PAGE)
+            return err_set(ST_BUG, "image: section %s is aligned beyond a page",
+                           section_name(l, k));
         l->place[k] = (l->size + align - 1) / align * align;
         l->size = l->place[k] + s->sh_size;
     }
@@ -50,7 +55,8 @@ static Status lay_out(Linker *l) {
 
 static Status find_tables(Linker *l) {
     l->header = (const Elf64_Ehdr *)l->object;
-    if (memcmp(l->header->e_ident, ELFMAG, SELFMAG) != 0 || l->header->e_ident[EI_CLASS] != ELFCLASS64)
+    if (memcmp(l->header->e_ident, ELFMAG, SELFMAG) != 0 ||
+        l->header->e_ident[EI_CLASS] != ELFCLASS64)
         return err_set(ST_UNSUPPORTED, "image: not an ELF64 object");
     l->sections = (const Elf64_Shdr *)(l->object + l->header->e_shoff);
     l->section_names = (const char *)(l->object + l->sections[l->header->e_shstrndx].sh_offset);
@@ -143,7 +149,8 @@ static Status relocate(const Linker *l, const Elf64_Rela *r, uint64_t section) {
     Fixup f = {l->bytes + from, (int64_t)to + r->r_addend, (int64_t)from};
     bool ok = l->is_aarch64 ? fix_aarch64(type, &f) : fix_x86(type, &f);
     return ok ? ST_OK
-              : err_set(ST_BUG, "image: relocation of type %u to '%s' cannot be resolved", type, symbol_name(l, s));
+              : err_set(ST_BUG, "image: relocation of type %u to '%s' cannot be resolved", type,
+                        symbol_name(l, s));
 }
 
 static Status relocate_all(const Linker *l) {
@@ -165,7 +172,8 @@ static uint64_t find_function(const Linker *l, const char *name) {
     for (uint32_t i = 0; i < l->num_symbols; i++) {
         const Elf64_Sym *s = &l->symbols[i];
         bool here = s->st_shndx != SHN_UNDEF && s->st_shndx < l->header->e_shnum;
-        if (here && !strcmp(l->symbol_names + s->st_name, name)) return l->place[s->st_shndx] + s->st_value;
+        if (here && !strcmp(l->symbol_names + s->st_name, name))
+            return l->place[s->st_shndx] + s->st_value;
     }
     return NOWHERE;
 }
@@ -182,10 +190,13 @@ static Status find_entries(const Linker *l, Image *out) {
 
 static Status link_image(Linker *l, Image *out) {
     l->bytes = calloc(1, l->size ? l->size : 1);
-    if (!l->bytes) return err_set(ST_NOMEM, "out of memory: an image of %llu bytes", (unsigned long long)l->size);
+    if (!l->bytes)
+        return err_set(ST_NOMEM, "out of memory: an image of %llu bytes",
+                       (unsigned long long)l->size);
     for (uint32_t k = 0; k < l->header->e_shnum; k++)
         if (l->place[k] != NOWHERE && l->sections[k].sh_type != SHT_NOBITS)
-            memcpy(l->bytes + l->place[k], l->object + l->sections[k].sh_offset, l->sections[k].sh_size);
+            memcpy(l->bytes + l->place[k], l->object + l->sections[k].sh_offset,
+                   l->sections[k].sh_size);
     Status st = relocate_all(l);
     return st ? st : find_entries(l, out);
 }

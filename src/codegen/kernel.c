@@ -10,7 +10,16 @@
 const char *const entry_names[NUM_ENTRIES] = {"rows",   "begin",      "part",       "merge",
                                               "finish", "slot_begin", "slot_merge", "end"};
 const char *const entry_nothing = "nothing";
-enum { ENTRY_rows, ENTRY_begin, ENTRY_part, ENTRY_merge, ENTRY_finish, ENTRY_slot_begin, ENTRY_slot_merge, ENTRY_end };
+enum {
+    ENTRY_rows,
+    ENTRY_begin,
+    ENTRY_part,
+    ENTRY_merge,
+    ENTRY_finish,
+    ENTRY_slot_begin,
+    ENTRY_slot_merge,
+    ENTRY_end
+};
 
 /* ---- functions ---- */
 
@@ -40,8 +49,10 @@ static void function_begin(Emit *e, const char *name, const char *shape) {
     e->function = LLVMAddFunction(e->module, name, type);
     LLVMSetVisibility(e->function, LLVMHiddenVisibility);
     add_attributes(e);
-    LLVMPositionBuilderAtEnd(e->entry, LLVMAppendBasicBlockInContext(e->context, e->function, "entry"));
-    LLVMPositionBuilderAtEnd(e->builder, LLVMAppendBasicBlockInContext(e->context, e->function, "start"));
+    LLVMPositionBuilderAtEnd(e->entry,
+                             LLVMAppendBasicBlockInContext(e->context, e->function, "entry"));
+    LLVMPositionBuilderAtEnd(e->builder,
+                             LLVMAppendBasicBlockInContext(e->context, e->function, "start"));
     e->args = LLVMGetParam(e->function, 0);
     e->row = e->row_begin = e->row_end = e->pos = e->edge = e->col = e->state = e->slot = NULL;
     uint32_t num_buffers = e->f->inputs.len + e->f->results.len;
@@ -142,7 +153,8 @@ static void once(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++) {
         if (!e->info[v].live) continue;
         if (level_of(e, v) == LEVEL_once && e->info[v].crosses) emit_ensure(e, v);
-        if (e->info[v].copy != NO_CELL && level_of(e, view_of(e, v).base) == LEVEL_once) matmul_copy(e, v);
+        if (e->info[v].copy != NO_CELL && level_of(e, view_of(e, v).base) == LEVEL_once)
+            matmul_copy(e, v);
     }
 }
 
@@ -150,7 +162,8 @@ static void once(Emit *e) {
 static void row_values(Emit *e, int phase) {
     for (Val v = 1; v < ir_count(e->f); v++) {
         const Info *i = &e->info[v];
-        if (i->live && i->crosses && level_of(e, v) == LEVEL_row && e->kernel->place[v].phase == phase)
+        if (i->live && i->crosses && level_of(e, v) == LEVEL_row &&
+            e->kernel->place[v].phase == phase)
             emit_ensure(e, v);
     }
 }
@@ -159,7 +172,8 @@ static void row_values(Emit *e, int phase) {
 static void row_values_are_there(Emit *e, int phase) {
     for (Val v = 1; v < ir_count(e->f); v++) {
         const Info *i = &e->info[v];
-        if (i->live && i->crosses && level_of(e, v) == LEVEL_row && e->kernel->place[v].phase <= phase)
+        if (i->live && i->crosses && level_of(e, v) == LEVEL_row &&
+            e->kernel->place[v].phase <= phase)
             memo_put(e, v, KEY_filled, e->args);
     }
 }
@@ -205,7 +219,8 @@ static bool is_edge_result(const Emit *e, uint32_t k, int phase) {
 static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     Prefetch ahead = prefetch_new(e, phase);
     LLVMValueRef cols = emit_argument(e, e->args, offsetof(KernelArgs, col), e->ptr);
-    LLVMValueRef edges = e->request->has_edge ? emit_argument(e, e->args, offsetof(KernelArgs, edge), e->ptr) : NULL;
+    LLVMValueRef edges =
+        e->request->has_edge ? emit_argument(e, e->args, offsetof(KernelArgs, edge), e->ptr) : NULL;
     Loop l = emit_loop(e, first, last, emit_i64(e, 1));
     e->pos = l.index;
     e->edge = edges ? emit_index(e, edges, e->pos) : e->pos;
@@ -327,7 +342,8 @@ static LLVMValueRef count_up(Emit *e, LLVMValueRef counter, LLVMValueRef more) {
 /* After a row: a group of slots' sums may be full. counters: of terms, of groups. */
 static void slots_row_done(Emit *e, const LLVMValueRef *counters) {
     LLVMValueRef terms = emit_i64(e, 1);
-    if (e->row_begin) terms = emit_add(e, terms, LLVMBuildSub(e->builder, e->row_end, e->row_begin, ""));
+    if (e->row_begin)
+        terms = emit_add(e, terms, LLVMBuildSub(e->builder, e->row_end, e->row_begin, ""));
     If group = emit_if(e, count_up(e, counters[0], terms));
     slots_up(e, 0);
     If second = emit_if(e, count_up(e, counters[1], emit_i64(e, 1)));
@@ -418,13 +434,15 @@ static void emit_begin(Emit *e) {
 
 static void part_phase(Emit *e, int phase) {
     for (Val v = 1; v < ir_count(e->f); v++)
-        if (e->info[v].live && e->info[v].crosses && level_of(e, v) == LEVEL_row) keep(e, e->info[v].cell, e->state);
+        if (e->info[v].live && e->info[v].crosses && level_of(e, v) == LEVEL_row)
+            keep(e, e->info[v].cell, e->state);
     row_values_are_there(e, phase);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (!e->accs.data[k].slot) for_cells_of(e, &e->accs.data[k], keep, e->state);
     sweep(e, phase, param(e, 3), param(e, 4));
     for (uint32_t k = 0; k < e->accs.len; k++)
-        if (is_of_row(&e->accs.data[k], phase)) for_cells_of(e, &e->accs.data[k], put_back, e->state);
+        if (is_of_row(&e->accs.data[k], phase))
+            for_cells_of(e, &e->accs.data[k], put_back, e->state);
 }
 
 static void emit_part(Emit *e) {

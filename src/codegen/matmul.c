@@ -8,7 +8,7 @@
 enum { TILE = 8, UNROLLED = 64, FEW_ROWS = 4 };
 
 typedef struct {
-    View a, b; /* [rows.., K] and [rows.., K, N]: see sides() */
+    View a, b;           /* [rows.., K] and [rows.., K, N]: see sides() */
     View a_rows, b_rows; /* the row's number -> its elements */
     Source a_source, b_source;
     int64_t num_rows, inner, width;
@@ -19,8 +19,8 @@ typedef struct {
 } Matmul;
 
 /* One step of the tile: num vectors of columns; first: x = a b. */
-static void tile_step(Emit *e, const Matmul *m, LLVMValueRef k, LLVMValueRef *x, int num, int64_t first_block,
-                      bool first) {
+static void tile_step(Emit *e, const Matmul *m, LLVMValueRef k, LLVMValueRef *x, int num,
+                      int64_t first_block, bool first) {
     unsigned lanes = emit_lanes(e, m->width);
     LLVMValueRef a_at = emit_add(e, view_element(e, &m->a_rows, m->row), emit_i64(e, m->a.offset));
     LLVMValueRef b_at = emit_add(e, view_element(e, &m->b_rows, m->row), emit_i64(e, m->b.offset));
@@ -34,8 +34,11 @@ static void tile_step(Emit *e, const Matmul *m, LLVMValueRef k, LLVMValueRef *x,
     Source b = view_advance(e, m->b_source, b_at, reach);
     for (int t = 0; t < num; t++) {
         int64_t left = m->width - (first_block + t) * lanes;
-        Block block = {.n = m->width, .number = t, .lanes = lanes,
-                       .count = left < lanes ? (unsigned)left : lanes, .offset = emit_i64(e, t * (int64_t)lanes)};
+        Block block = {.n = m->width,
+                       .number = t,
+                       .lanes = lanes,
+                       .count = left < lanes ? (unsigned)left : lanes,
+                       .offset = emit_i64(e, t * (int64_t)lanes)};
         LLVMValueRef y = view_load(e, &run, b, block);
         x[t] = first ? MUL(scale, y) : FMA(scale, y, x[t]);
     }
@@ -64,7 +67,8 @@ static void tile(Emit *e, const Matmul *m, int num, int64_t first_block) {
     if (m->inner * num > UNROLLED) {
         steps_rolled(e, m, x, num, first_block);
     } else {
-        for (int64_t k = 1; k < m->inner; k++) tile_step(e, m, emit_i64(e, k), x, num, first_block, false);
+        for (int64_t k = 1; k < m->inner; k++)
+            tile_step(e, m, emit_i64(e, k), x, num, first_block, false);
     }
     LLVMValueRef at = emit_add(e, emit_mul(e, m->row, emit_i64(e, m->width)), m->column);
     LLVMValueRef ptr = cell_pointer(e, m->cell);
@@ -81,7 +85,8 @@ static void one_row(Emit *e, Matmul *m) {
     unsigned lanes = emit_lanes(e, m->width);
     int64_t num = emit_num_blocks(e, m->width), whole = m->width / lanes / TILE * TILE;
     if (num > TILE) {
-        Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole * lanes), emit_i64(e, TILE * (int64_t)lanes));
+        Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole * lanes),
+                           emit_i64(e, TILE * (int64_t)lanes));
         m->column = l.index;
         tile(e, m, TILE, 0);
         emit_loop_end(e, &l);

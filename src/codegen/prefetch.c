@@ -24,14 +24,17 @@ static int64_t row_bytes(const Emit *e, Val v) {
     return e->info[v].n * dtype_size((Dtype)ir_type(e->f, v)->dtype);
 }
 
-static bool is_dense(const Emit *e, int buffer) { return e->request->layout[buffer] == LAYOUT_rows; }
+static bool is_dense(const Emit *e, int buffer) {
+    return e->request->layout[buffer] == LAYOUT_rows;
+}
 
 Prefetch prefetch_new(Emit *e, int phase) {
     Prefetch p = {0};
     if (!e->request->prefetch) return p;
     p.need = ARENA_ARRAY(e->arena, uint8_t, ir_count(e->f));
     for (uint32_t k = 0; k < e->accs.len; k++)
-        if (e->accs.data[k].level == LEVEL_edge && e->accs.data[k].phase == phase) p.need[e->accs.data[k].anchor] = 1;
+        if (e->accs.data[k].level == LEVEL_edge && e->accs.data[k].phase == phase)
+            p.need[e->accs.data[k].anchor] = 1;
     for (uint32_t k = 0; k < e->f->results.len; k++) {
         Val v = e->f->results.data[k].val;
         if (level_of(e, v) == LEVEL_edge && e->kernel->place[v].phase == phase) p.need[v] = 1;
@@ -57,7 +60,8 @@ static void hint(Emit *e, LLVMValueRef ptr) {
 }
 
 static void hint_row(Emit *e, LLVMValueRef ptr, int64_t bytes) {
-    for (int64_t at = 0; at < bytes && at < LINE * MAX_LINES; at += LINE) hint(e, emit_at(e, ptr, emit_i64(e, at)));
+    for (int64_t at = 0; at < bytes && at < LINE * MAX_LINES; at += LINE)
+        hint(e, emit_at(e, ptr, emit_i64(e, at)));
 }
 
 /* Position `ahead` further, or the last one. */
@@ -88,7 +92,8 @@ static void hint_fields(Emit *e, const Prefetch *p) {
         at = emit_index(e, edges, position_ahead(e, p->distance));
     }
     for (Val v = 1; v < ir_count(e->f); v++)
-        if (p->need[v] && ir_op(e->f, v) == OP_input && level_of(e, v) == LEVEL_edge && is_dense(e, e->info[v].buffer))
+        if (p->need[v] && ir_op(e->f, v) == OP_input && level_of(e, v) == LEVEL_edge &&
+            is_dense(e, e->info[v].buffer))
             hint_rows(e, e->info[v].buffer, at, row_bytes(e, v));
 }
 

@@ -133,8 +133,9 @@ LLVMValueRef prim_max(Emit *e, LLVMValueRef a, LLVMValueRef b) {
 
 LLVMValueRef prim_number(Emit *e, double value) {
     LLVMTypeRef element = element_type(e->vt);
-    LLVMValueRef scalar = is_float_type(element) ? LLVMConstReal(element, value)
-                                                 : LLVMConstInt(element, (uint64_t)(int64_t)value, true);
+    LLVMValueRef scalar = is_float_type(element)
+                              ? LLVMConstReal(element, value)
+                              : LLVMConstInt(element, (uint64_t)(int64_t)value, true);
     return emit_splat(e, scalar, lanes_of(e->vt));
 }
 

@@ -20,8 +20,8 @@ LLVMValueRef prim_le(Emit *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef prim_eq(Emit *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef prim_ne(Emit *e, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef prim_nan(Emit *e, LLVMValueRef a);
-LLVMValueRef prim_number(Emit *e, double value); /* of VT */
-LLVMValueRef prim_integer(Emit *e, int64_t value); /* of VI */
+LLVMValueRef prim_number(Emit *e, double value);                /* of VT */
+LLVMValueRef prim_integer(Emit *e, int64_t value);              /* of VI */
 LLVMValueRef prim_max(Emit *e, LLVMValueRef a, LLVMValueRef b); /* op.def's */
 LLVMValueRef prim_exp(Emit *e, LLVMValueRef a); /* floats of either width; VT is theirs */
 LLVMValueRef prim_log(Emit *e, LLVMValueRef a);

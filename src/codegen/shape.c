@@ -36,10 +36,12 @@ static void merge_last(Copy *c) {
     }
 }
 
-static void store_scattered(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, Block b, int64_t stride) {
+static void store_scattered(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, Block b,
+                            int64_t stride) {
     for (unsigned l = 0; l < b.count; l++) {
         LLVMValueRef at = emit_i64(e, (int64_t)l * stride * dtype_size(d));
-        emit_store(e, emit_at(e, ptr, at), d, emit_lane(e, value, l), 1, 1, (unsigned)dtype_size(d));
+        emit_store(e, emit_at(e, ptr, at), d, emit_lane(e, value, l), 1, 1,
+                   (unsigned)dtype_size(d));
     }
 }
 
@@ -48,7 +50,8 @@ static void copy_block(Emit *e, Block b, void *ctx) {
     int last = c->from.rank - 1;
     View from_outer = view_axes(&c->from, 0, last), to_outer = view_axes(&c->to, 0, last);
     View run = view_axes(&c->from, last, 1);
-    LLVMValueRef from = emit_add(e, view_element(e, &from_outer, c->row), emit_i64(e, c->from.offset));
+    LLVMValueRef from =
+        emit_add(e, view_element(e, &from_outer, c->row), emit_i64(e, c->from.offset));
     LLVMValueRef to = emit_add(e, view_element(e, &to_outer, c->row), emit_i64(e, c->to.offset));
     uint64_t reach = (uint64_t)((run.dim[0] - 1) * run.stride[0] + 1);
     LLVMValueRef value = view_load(e, &run, view_advance(e, c->source, from, reach), b);
@@ -113,7 +116,8 @@ static void part_block(Emit *e, Block b, void *ctx) {
     const Part *p = ctx;
     LLVMValueRef at = emit_add(e, b.offset, emit_i64(e, p->first));
     Dtype d = e->cells.data[p->cell].dtype;
-    emit_store_lanes(e, cell_address(e, p->cell, at), d, emit_eval(e, p->part, b), b.lanes, b.count);
+    emit_store_lanes(e, cell_address(e, p->cell, at), d, emit_eval(e, p->part, b), b.lanes,
+                     b.count);
 }
 
 static void concat_flat(Emit *e, Val v) {
@@ -159,7 +163,8 @@ static void fill_concat(Emit *e, Val v) {
     int64_t rows = view_numel(&outer);
     if (analyze_is_flat(e, v)) concat_flat(e, v);
     else if (rows > FEW_ROWS) concat_row(e, v, -1);
-    else for (int64_t r = 0; r < rows; r++) concat_row(e, v, r);
+    else
+        for (int64_t r = 0; r < rows; r++) concat_row(e, v, r);
 }
 
 /* ---- pad ---- */

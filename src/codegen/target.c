@@ -23,15 +23,19 @@ static void init_llvm(void) {
     LLVMInstallFatalErrorHandler(report_fatal);
 }
 
-/* The machine's own answer to "has it this feature": cpu names imply features that no list states. */
-static bool has_feature(const char *list, const char *feature) {
+/* What a list says of a feature in the end: 1 on, -1 off, 0 nothing. */
+static int feature_state(const char *list, const char *feature) {
     size_t n = strlen(feature);
-    bool on = false;
+    int state = 0;
     for (const char *p = list; (p = strstr(p, feature)); p += n) {
-        bool starts = p > list && (p[-1] == '+' || p[-1] == '-') && (p == list + 1 || p[-2] == ',');
-        if (starts && (p[n] == ',' || !p[n])) on = p[-1] == '+';
+        bool starts = p > list && (p == list + 1 || p[-2] == ',');
+        if (starts && (p[n] == ',' || !p[n])) state = p[-1] == '+' ? 1 : p[-1] == '-' ? -1 : state;
     }
-    return on;
+    return state;
+}
+
+static bool has_feature(const char *list, const char *feature) {
+    return feature_state(list, feature) > 0;
 }
 
 typedef struct {
@@ -41,10 +45,10 @@ typedef struct {
 
 /* x86 cpus asked for by name, by their vectors; the host's are read from its features. */
 static const KnownCpu known_cpus[] = {
-    {"haswell", 32},       {"broadwell", 32},      {"skylake", 32},        {"znver1", 32},
-    {"znver2", 32},        {"znver3", 32},         {"x86-64-v3", 32},      {"alderlake", 32},
-    {"skylake-avx512", 64}, {"cascadelake", 64},   {"icelake-server", 64}, {"sapphirerapids", 64},
-    {"znver4", 64},        {"znver5", 64},         {"x86-64-v4", 64},      {"graniterapids", 64},
+    {"haswell", 32},        {"broadwell", 32},   {"skylake", 32},        {"znver1", 32},
+    {"znver2", 32},         {"znver3", 32},      {"x86-64-v3", 32},      {"alderlake", 32},
+    {"skylake-avx512", 64}, {"cascadelake", 64}, {"icelake-server", 64}, {"sapphirerapids", 64},
+    {"znver4", 64},         {"znver5", 64},      {"x86-64-v4", 64},      {"graniterapids", 64},
 };
 
 static int x86_vector_bytes(const char *cpu, const char *features) {
@@ -55,7 +59,7 @@ static int x86_vector_bytes(const char *cpu, const char *features) {
     bool avx512 = has_feature(features, "avx512f") && has_feature(features, "avx512vl") &&
                   has_feature(features, "avx512bw") && has_feature(features, "avx512dq");
     if (avx512 && bytes) bytes = 64;
-    bool off = strstr(features, "-avx512f") || strstr(features, "-avx512vl");
+    bool off = feature_state(features, "avx512f") < 0 || feature_state(features, "avx512vl") < 0;
     return off && bytes > 32 ? 32 : bytes;
 }
 
@@ -86,11 +90,13 @@ static Status open_machine(const char *cpu, const char *features, Target *t) {
     t->vector_bytes = t->is_aarch64 ? 16 : x86 ? x86_vector_bytes(cpu, features) : 0;
     t->num_vectors = t->vector_bytes == 32 ? 16 : 32;
     if (!t->vector_bytes)
-        return err_set(ST_UNSUPPORTED, "target '%s', cpu '%s': no fused multiply-add (AVX2 or NEON is needed)",
+        return err_set(ST_UNSUPPORTED,
+                       "target '%s', cpu '%s': no fused multiply-add (AVX2 or NEON is needed)",
                        t->triple, cpu);
     t->machine = LLVMCreateTargetMachine(target, t->triple, cpu, features, LLVMCodeGenLevelDefault,
                                          LLVMRelocPIC, LLVMCodeModelSmall);
-    return t->machine ? ST_OK : err_set(ST_UNSUPPORTED, "target '%s': no machine for it", t->triple);
+    return t->machine ? ST_OK
+                      : err_set(ST_UNSUPPORTED, "target '%s': no machine for it", t->triple);
 }
 
 Status target_open(const char *cpu, const char *features, Target *out) {

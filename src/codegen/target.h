@@ -8,9 +8,9 @@
 
 typedef struct {
     LLVMTargetMachineRef machine;
-    char *triple;        /* LLVM's message memory */
-    int vector_bytes;    /* of the widest register: 64, 32 or 16 */
-    int num_vectors;     /* registers of that width */
+    char *triple;     /* LLVM's message memory */
+    int vector_bytes; /* of the widest register: 64, 32 or 16 */
+    int num_vectors;  /* registers of that width */
     bool is_aarch64;
 } Target;
 

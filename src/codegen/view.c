@@ -39,7 +39,8 @@ static AxisMap axis_map(const Fn *f, Val v) {
 /* The axis of t along which a stride of `stride` elements, taken dim - 1 times, stays; -1: none. */
 static int axis_of(const Type *t, const int64_t *row, int64_t stride, int64_t dim) {
     for (int k = 0; k < t->rank; k++)
-        if (t->dim[k] > 1 && stride % row[k] == 0 && stride / row[k] * (dim - 1) < t->dim[k]) return k;
+        if (t->dim[k] > 1 && stride % row[k] == 0 && stride / row[k] * (dim - 1) < t->dim[k])
+            return k;
     return -1;
 }
 
@@ -141,18 +142,21 @@ static int64_t source_index(const View *c, int64_t i) {
     return at;
 }
 
-static LLVMValueRef load_at(Emit *e, const Source *s, LLVMValueRef index, unsigned lanes, unsigned count) {
+static LLVMValueRef load_at(Emit *e, const Source *s, LLVMValueRef index, unsigned lanes,
+                            unsigned count) {
     LLVMValueRef bytes = emit_mul(e, index, emit_i64(e, dtype_size(s->dtype)));
     return emit_load(e, emit_at(e, s->ptr, bytes), s->dtype, lanes, count, s->align);
 }
 
 /* Lanes within one window of at most as many elements: a load and a shuffle. */
-static LLVMValueRef load_window(Emit *e, const Source *s, const int64_t *at, int64_t low, unsigned lanes) {
+static LLVMValueRef load_window(Emit *e, const Source *s, const int64_t *at, int64_t low,
+                                unsigned lanes) {
     LLVMValueRef pick[64];
     uint64_t room = s->padded - (uint64_t)low;
     unsigned count = room < lanes ? (unsigned)room : lanes;
     LLVMValueRef window = load_at(e, s, emit_i64(e, low), lanes, count);
-    for (unsigned l = 0; l < lanes; l++) pick[l] = LLVMConstInt(e->i32, (uint64_t)(at[l] - low), false);
+    for (unsigned l = 0; l < lanes; l++)
+        pick[l] = LLVMConstInt(e->i32, (uint64_t)(at[l] - low), false);
     LLVMValueRef poison = LLVMGetPoison(LLVMTypeOf(window));
     return LLVMBuildShuffleVector(e->builder, window, poison, LLVMConstVector(pick, lanes), "");
 }
@@ -163,7 +167,8 @@ static LLVMValueRef load_lanes(Emit *e, const Source *s, const int64_t *at, unsi
         unsigned same = 0;
         while (at[same] != at[l]) same++;
         seen[l] = same < l ? seen[same] : load_at(e, s, emit_i64(e, at[l]), 1, 1);
-        value = LLVMBuildInsertElement(e->builder, value, seen[l], LLVMConstInt(e->i32, l, false), "");
+        value =
+            LLVMBuildInsertElement(e->builder, value, seen[l], LLVMConstInt(e->i32, l, false), "");
     }
     return value;
 }
@@ -244,7 +249,8 @@ bool view_is_memory(const Emit *e, Val base) {
 Source view_source(Emit *e, Val base) {
     const Info *i = &e->info[base];
     if (i->cell != NO_CELL) return cell_source(e, i->cell);
-    return (Source){eval_row_pointer(e, base), (Dtype)ir_type(e->f, base)->dtype, (uint64_t)i->n, 1};
+    return (Source){eval_row_pointer(e, base), (Dtype)ir_type(e->f, base)->dtype, (uint64_t)i->n,
+                    1};
 }
 
 LLVMValueRef view_eval(Emit *e, Val v, Block b) {
