@@ -63,15 +63,33 @@ static int64_t most_numel(const Case *c) {
     return rows > 10000 ? 8 : rows > 1000 ? 64 : 320;
 }
 
-/* The last value, and the others by a byte each, some of them summed. */
+static void add_result(Decoder *d, Val v) {
+    Set s = ir_type(d->f, v)->set;
+    if (s != SET_ALL && decode_one_in(d, 3)) v = ir_reduce(d->f, v, fit_map_from(d, s));
+    ir_add_result(d->f, arena_printf(d->f->arena, "y%u", d->f->results.len), v);
+}
+
+static uint8_t *find_used(const Decoder *d) {
+    uint8_t *used = ARENA_ARRAY(d->f->arena, uint8_t, ir_count(d->f));
+    for (Val v = 1; v < ir_count(d->f); v++)
+        for (uint32_t k = 0; k < ir_node(d->f, v)->num_args; k++) used[ir_arg(d->f, v, k)] = 1;
+    return used;
+}
+
+/* What nothing else uses, the last first, some of it summed; and at times any value, inputs and values
+ * that are results already among them. */
 static void add_results(Decoder *d) {
-    uint32_t n = 1 + decode_byte(d, 6);
-    for (uint32_t k = 0; k < n; k++) {
-        Val v = d->pool.data[k ? pick(d) : d->pool.len - 1];
-        Set s = ir_type(d->f, v)->set;
-        if (s != SET_ALL && decode_one_in(d, 3)) v = ir_reduce(d->f, v, fit_map_from(d, s));
-        ir_add_result(d->f, arena_printf(d->f->arena, "y%u", k), v);
+    enum { MOST = 6 };
+    uint8_t *used = find_used(d);
+    for (uint32_t k = d->pool.len; k-- > 0 && d->f->results.len < MOST;) {
+        Val v = d->pool.data[k];
+        bool is_sink = !used[v] && ir_op(d->f, v) != OP_input;
+        used[v] = 1;
+        if (is_sink) add_result(d, v);
     }
+    uint32_t more = decode_byte(d, 16) / 6;
+    if (d->f->results.len == 0) more = 1;
+    for (uint32_t k = 0; k < more; k++) add_result(d, d->pool.data[pick(d)]);
 }
 
 Fn *decode_program(Arena *takes, const Case *c) {

@@ -1,4 +1,5 @@
-/* Runs cases for a time, or one:   test_random [--seconds S] [--from SEED] [--seed SEED] [--all]
+/* Runs cases for a time, one case, or shows one:
+ *     test_random [--seconds S] [--from SEED] [--all]     test_random --seed SEED     test_random --show SEED
  *
  * Cases run in workers, a block of seeds each, so that a crash is a failure like any other. What code is
  * generated for depends on the block: some run on AVX2, some on the interpreter alone. The default time
@@ -20,7 +21,7 @@ enum { BLOCK = 16, REDUCE_SECONDS = 40 };
 typedef struct {
     double seconds;
     uint64_t from, only;
-    bool has_only, all;
+    bool has_only, show, all;
 } Options;
 
 /* What workers and the parent share. */
@@ -90,6 +91,12 @@ static void print_failure(uint64_t seed, const Report *found) {
 static int run_one(const Options *o) {
     Case c = case_of_seed(o->only);
     Report r = {0};
+    if (o->show) {
+        Arena *a = arena_new();
+        fputs(case_text(a, &c), stdout);
+        arena_free(a);
+        return 0;
+    }
     set_block(o->only);
     if (check_in_child(&c, &r)) {
         printf("seed %llu: passed\n", (unsigned long long)o->only);
@@ -140,7 +147,8 @@ static bool parse(int argc, char **argv, Options *o) {
         if (!strcmp(argv[k], "--all")) o->all = true;
         else if (more && !strcmp(argv[k], "--seconds")) o->seconds = atof(argv[++k]);
         else if (more && !strcmp(argv[k], "--from")) o->from = strtoull(argv[++k], NULL, 0);
-        else if (more && !strcmp(argv[k], "--seed")) {
+        else if (more && (!strcmp(argv[k], "--seed") || !strcmp(argv[k], "--show"))) {
+            o->show = !strcmp(argv[k], "--show");
             o->only = strtoull(argv[++k], NULL, 0);
             o->has_only = true;
         } else return false;
@@ -151,7 +159,9 @@ static bool parse(int argc, char **argv, Options *o) {
 int main(int argc, char **argv) {
     Options o;
     if (!parse(argc, argv, &o)) {
-        fprintf(stderr, "usage: %s [--seconds S] [--from SEED] [--seed SEED] [--all]\n", argv[0]);
+        fprintf(stderr,
+                "usage: %s [--seconds S] [--from SEED] [--seed SEED] [--show SEED] [--all]\n",
+                argv[0]);
         return 2;
     }
     disk_use_folder("");

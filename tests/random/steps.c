@@ -103,7 +103,10 @@ static Op elem_op(Decoder *d) {
 static Dtype operand_dtype(Decoder *d, Op op, Val a) {
     Dtype t = (Dtype)ir_type(d->f, a)->dtype;
     switch ((Signature)op_info[op].signature) {
-    case S_num: return t == DT_bool ? DT_i64 : t;
+    case S_num:
+        if (!dtype_is_float(t) && decode_byte(d, 2))
+            return (Dtype)ir_type(d->f, fit_float(d, a))->dtype;
+        return t == DT_bool ? DT_i64 : t;
     case S_flt:
     case S_test: return (Dtype)ir_type(d->f, fit_float(d, a))->dtype;
     case S_bit: return dtype_is_float(t) ? (decode_byte(d, 2) ? DT_bool : DT_i32) : t;

@@ -25,6 +25,7 @@ struct Trust {
     Sites sites;
     uint8_t *exact;                        /* by value: a site that the data prove exact */
     uint8_t *rough, *jumpy, *loose, *live; /* by value; loose: the sign of zero may differ */
+    bool is_huge;                          /* finite values may overflow */
     bool any_rough, drawn_ok;
     Env draw[NUM_DRAWS];
 };
@@ -44,29 +45,40 @@ static bool is_site(const Trust *t, Val v) {
     return t->sites == SITES_all && arithmetic;
 }
 
-static Val sum_of_abs(Fn *f, const Val *args, uint32_t n) {
-    Val sum = ir_abs(f, args[0]);
-    for (uint32_t k = 1; k < n; k++) sum = ir_add(f, sum, ir_abs(f, args[k]));
-    return sum;
+static Val abs_of(Fn *f, Val v) { return ir_abs(f, ir_cast(f, v, DT_f64)); }
+
+static Val fold_abs(Fn *f, Op op, const Val *args, uint32_t n) {
+    Val v = abs_of(f, args[0]);
+    for (uint32_t k = 1; k < n; k++) v = ir_emit(f, op, (Val[]){v, abs_of(f, args[k])}, 2, NULL);
+    return v;
 }
 
-/* Of the parts of a softmax: the mean of |v|; what |logsumexp| and its sum's logarithm stand for. */
+/* Of the parts of a softmax: the mean of |v|; |logsumexp| and what the logarithm's argument adds. */
 static Val abs_softmax(Fn *f, const Attr *part, Val both, Val y) {
     const Node n = *ir_node(f, both);
-    if (part->index == 1) return ir_add(f, ir_abs(f, y), ir_const_like(f, y, 1));
-    return ir_part(f, ir_softmax(f, n.args[0], ir_abs(f, n.args[1]), n.attr.map), 0);
+    if (part->index == 1) return ir_add(f, abs_of(f, y), ir_const_like(f, abs_of(f, y), 1));
+    Val s = ir_cast(f, n.args[0], DT_f64);
+    return ir_part(f, ir_softmax(f, s, abs_of(f, n.args[1]), n.attr.map), 0);
 }
 
-/* The site's operation over absolute values, in f (args are the site's operands there, y its value). */
+/* The site's operation over absolute values, in float64 in f (args are the site's operands there, y its
+ * value). */
 static Val abs_form(Fn *f, const Node *n, const Val *args, Val y) {
     Op op = (Op)n->op;
     if (op == OP_result) return abs_softmax(f, &n->attr, args[0], y);
-    if (op == OP_mul) return ir_abs(f, y);
-    if (op == OP_add || op == OP_sub) return sum_of_abs(f, args, n->num_args);
-    if (op == OP_fma) return sum_of_abs(f, (Val[]){ir_mul(f, args[0], args[1]), args[2]}, 2);
-    if (op == OP_matmul) return ir_matmul(f, ir_abs(f, args[0]), ir_abs(f, args[1]));
+    if (op == OP_mul) return fold_abs(f, OP_mul, args, n->num_args);
+    if (op == OP_add || op == OP_sub) return fold_abs(f, OP_add, args, n->num_args);
+    if (op == OP_fma) return ir_add(f, fold_abs(f, OP_mul, args, 2), abs_of(f, args[2]));
+    if (op == OP_matmul) return ir_matmul(f, abs_of(f, args[0]), abs_of(f, args[1]));
     TIGA_ASSERT(op == OP_reduce || op == OP_fsum);
-    return ir_emit(f, op, (Val[]){ir_abs(f, args[0])}, 1, &n->attr);
+    return ir_emit(f, op, (Val[]){abs_of(f, args[0])}, 1, &n->attr);
+}
+
+/* The largest that a partial sum may get to. */
+static Val reach(Fn *f, const Node *n, const Val *args, Val size) {
+    if (n->op != OP_result || n->attr.index == 1) return size;
+    const Node softmax = *ir_node(f, args[0]);
+    return ir_reduce(f, abs_of(f, softmax.args[1]), softmax.attr.map);
 }
 
 /* Terms of a site's sum. */
@@ -154,15 +166,28 @@ static Val prove(Trust *t, Fn *to, Val v, const Val *args, Val mapped) {
     return mapped;
 }
 
-/* y + noise * bound * |y|', where that is finite. */
+static Val between(Fn *f, double low, Val v, double high) {
+    return ir_and(f, ir_lt(f, ir_const_like(f, v, low), v), ir_lt(f, v, ir_const_like(f, v, high)));
+}
+
+/* y + noise * (bound * |y|' + the least number), unless infinities are among the operands; NaN where a
+ * partial sum may overflow that in another order, or in a wider type, does not. */
 static Val disturb(Trust *t, Fn *to, Val v, const Val *args, Val y) {
     if (t->exact[v]) return y;
+    const Node *n = ir_node(t->f, v);
     Type type = *ir_type(to, y);
-    Val noise = ir_input(to, site_name(t, "noise", v, 0), type);
-    Val size = abs_form(to, ir_node(t->f, v), args, y), zero = ir_const(to, type, 0);
-    size = ir_where(to, ir_lt(to, size, ir_const(to, type, INFINITY)), size, zero);
-    size = ir_mul(to, size, ir_const(to, type, error_bound(t, v)));
-    return ir_add(to, y, ir_mul(to, noise, size));
+    bool single = type.dtype == DT_f32;
+    double most = single ? FLT_MAX / 16 : DBL_MAX / 16, least = single ? 0x1p-148 : 0x1p-1073;
+    Val noise = ir_cast(to, ir_input(to, site_name(t, "noise", v, 0), type), DT_f64);
+    Val size = abs_form(to, n, args, y), zero = ir_const_like(to, size, 0);
+    Val most_sum = reach(to, n, args, size), far = between(to, most, most_sum, INFINITY);
+    if (!single && t->is_huge) far = ir_lt(to, ir_const_like(to, size, most), most_sum);
+    Val error = ir_mul(to, size, ir_const_like(to, size, error_bound(t, v)));
+    error = ir_mul(to, noise, ir_add(to, error, ir_const_like(to, size, least)));
+    error = ir_where(to, between(to, -1, size, INFINITY), error, zero);
+    error = ir_where(to, far, ir_const_like(to, size, NAN), error);
+    Val sum = ir_add(to, ir_cast(to, y, DT_f64), error);
+    return ir_where(to, ir_eq(to, error, zero), y, ir_cast(to, sum, (Dtype)type.dtype));
 }
 
 static void find_exact(Trust *t, const Case *c) {
@@ -230,7 +255,12 @@ static void spread(Trust *t, Val v) {
 
 Trust *trust_new(Arena *a, const Fn *f, Sites sites, const Env *e, const Case *c) {
     Trust *t = ARENA_NEW(a, Trust);
-    *t = (Trust){.arena = a, .f = f, .env = e, .sites = sites, .drawn_ok = true};
+    *t = (Trust){.arena = a,
+                 .f = f,
+                 .env = e,
+                 .sites = sites,
+                 .is_huge = c->data == DATA_huge,
+                 .drawn_ok = true};
     t->live = ir_live(a, f);
     t->exact = ARENA_ARRAY(a, uint8_t, ir_count(f));
     t->rough = ARENA_ARRAY(a, uint8_t, ir_count(f));
