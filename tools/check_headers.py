@@ -1,4 +1,4 @@
-"""Compiles every header alone, and the public ones as C++ too.
+"""Compiles every header alone, and the public ones as C11, C17 and C++17.
 
 In: the build folder (for generated headers). Out: the compiler's messages, exit status 1 when one fails.
 """
@@ -29,11 +29,12 @@ def commands(build):
     for header in sorted((ROOT / "src").rglob("*.h")):
         extra = llvm_flags() if header.parent.name == "codegen" else []
         yield [*c, *flags, *extra], header
+    cc, cxx = os.environ.get("CC", "cc"), shutil.which(os.environ.get("CXX", "c++"))
     for header in public:
-        yield [*c, *flags], header
-        cxx = shutil.which(os.environ.get("CXX", "c++"))
+        for standard in ("c11", "c17"):
+            yield [cc, f"-std={standard}", "-pedantic", "-x", "c", *warn, *flags], header
         if cxx:
-            yield [cxx, "-x", "c++", *warn, *flags], header
+            yield [cxx, "-std=c++17", "-pedantic", "-x", "c++", *warn, *flags], header
 
 
 def check(job):

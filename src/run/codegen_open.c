@@ -3,6 +3,7 @@
 
 #include "base/debug.h"
 #include "base/hash.h"
+#include "installed.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -74,10 +75,10 @@ static bool own_folder(char folder[PATH_MAX]) {
 static void search(void) {
     char folder[PATH_MAX];
     if (try_switch()) return;
-    if (own_folder(folder) && (try_folder(folder, "") || try_folder(folder, "/.."))) return;
-#ifdef TG_LIBDIR
+    if (own_folder(folder) && (try_folder(folder, "") || try_folder(folder, "/..") ||
+                               try_folder(folder, TG_LIBDIR_FROM_BIN)))
+        return;
     if (try_folder(TG_LIBDIR, "")) return;
-#endif
     note(file_name);
 }
 

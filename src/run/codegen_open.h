@@ -6,8 +6,8 @@
 #include "codegen/codegen.h"
 
 /* Searched in this order: TIGA_CODEGEN (a file, or a folder that holds it), the folder of the object
- * that this code is linked into, the folder above, the folder of installation, the dynamic linker's
- * path. ST_UNSUPPORTED where it cannot be opened; the message names what was tried. */
+ * that this code is linked into, the folder above, lib beside that folder's own, the folder of
+ * installation, the dynamic linker's path. ST_UNSUPPORTED where it cannot be opened; the message names what was tried. */
 Status codegen_compile(const CompileRequest *request, Image *out);
 /* kind as in codegen.h; *text is malloc'ed. */
 Status codegen_text(const CompileRequest *request, const char *kind, char **text, size_t *len);
