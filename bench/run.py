@@ -8,6 +8,7 @@
 import argparse
 import json
 import platform
+import subprocess
 from pathlib import Path
 
 import latency
@@ -18,7 +19,7 @@ import torch
 import weighted_sum
 
 HERE = Path(__file__).parent
-ALL = ("weighted_sum", "latency")
+ALL = ("weighted_sum", "latency", "c_face")
 
 
 def arguments():
@@ -56,6 +57,10 @@ def main():
         if name == "weighted_sum":
             nodes, widths = (13107, (1, 32)) if options.quick else (131072, (1, 16, 32, 64, 128))
             rows = weighted_sum.run(nodes, 16, widths, 0.5 if options.quick else 3.0)
+        elif name == "c_face":
+            folder = Path(options.build) / "bench"
+            subprocess.run([folder / "c_face", folder / "empty"], check=True)
+            continue
         else:
             rows = latency.run(options.build, 5 if options.quick else 21)
         save(name, rows)
