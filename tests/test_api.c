@@ -1,6 +1,5 @@
 /* tiga.h as its users call it: the program of its head, straight-line errors, bad bindings, sharing
- * between threads, failing allocations. */
-#include "base/mem.h"
+ * between threads. */
 #include "tiga/tiga.h"
 #include "tiga/tiga_ops.h"
 
@@ -250,6 +249,22 @@ static void test_builder_errors_are_sticky(void **state) {
     tg_builder_free(b);
 }
 
+static void test_builder_fails_with_what_is_missing(void **state) {
+    (void)state;
+    tg_builder *b = tg_builder_new(false), *other = tg_builder_new(false);
+    tg_val x0 = tg_in(b, "edge.a", TG_FLOAT32, 0, NULL);
+    tg_reducer *r = tg_reducer_builtin("summ", false, 0);
+    assert_int_equal(tg_reduce(b, r, &x0, 1), 0);
+    assert_null(tg_builder_program(b));
+    assert_int_equal(tg_errcode(), TG_ENAME);
+    assert_non_null(strstr(tg_errmsg(), "summ"));
+    assert_int_equal(tg_exp(other, 77), 0);
+    assert_null(tg_builder_program(other));
+    assert_non_null(strstr(tg_errmsg(), "77 is no value of this builder"));
+    tg_builder_free(b);
+    tg_builder_free(other);
+}
+
 static void test_every_builtin_is_proven_and_prints(void **state) {
     (void)state;
     static const char *const names[] = {"sum", "mean", "max", "min", "online_softmax"};
@@ -303,40 +318,6 @@ static void test_threads_share(void **state) {
     tg_graph_free(g);
 }
 
-/* ---- the n-th allocation fails, for every n ---- */
-
-static tg_status everything(Results *r) {
-    tg_arg args[NUM_ARGS];
-    bind_all(args, r);
-    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
-    tg_program *dp = gradient_of(weighted_sum);
-    tg_status st = tg_run(dp, g, args, NUM_ARGS);
-    tg_program_free(dp);
-    tg_graph_free(g);
-    return st;
-}
-
-static void test_failing_allocations(void **state) {
-    (void)state;
-    Results r;
-    assert_int_equal(everything(&r), TG_OK); /* what is kept for good is there from here on */
-    tg_trim();
-    int64_t before = mem_live();
-    int64_t n = 1;
-    for (tg_status st = TG_ENOMEM; st; n++) {
-        tg_errclear();
-        mem_fail_at(n);
-        st = everything(&r);
-        mem_fail_at(0);
-        assert_true(st == TG_OK || st == TG_ENOMEM);
-        tg_trim();
-        if (mem_live() != before) fail_msg("allocation %lld failing leaks %lld blocks", (long long)n, (long long)(mem_live() - before));
-        assert_true(n < 100000);
-    }
-    assert_true(n > 20);
-    assert_results(&r);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_value_and_gradient),
@@ -349,9 +330,9 @@ int main(void) {
         cmocka_unit_test(test_edges_keep_their_order),
         cmocka_unit_test(test_builder),
         cmocka_unit_test(test_builder_errors_are_sticky),
+        cmocka_unit_test(test_builder_fails_with_what_is_missing),
         cmocka_unit_test(test_every_builtin_is_proven_and_prints),
         cmocka_unit_test(test_threads_share),
-        cmocka_unit_test(test_failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

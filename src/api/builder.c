@@ -89,13 +89,22 @@ static Status make_body(void *ctx) {
     return q->b->f->status;
 }
 
+/* What is missing failed elsewhere: the builder fails with it, and its message stays. */
+static tg_val fail_with(tg_builder *b, const char *what) {
+    if (b && !b->b->f->status) b->b->f->status = (Status)door_null(what);
+    return 0;
+}
+
 /* A failed allocation makes the builder fail for good, like any fault. */
 static tg_val make(tg_builder *b, Make q) {
     if (!b) return door_null("builder"), 0;
     q.b = b->b;
     if (q.b->f->status) return 0;
-    for (size_t k = 0; k < q.num_args; k++)
-        if (!q.args[k] || q.args[k] >= ir_count(q.b->f)) return 0;
+    for (size_t k = 0; k < q.num_args; k++) {
+        if (!q.args[k]) return fail_with(b, "a value");
+        if (q.args[k] >= ir_count(q.b->f))
+            return build_fail(q.b, ST_INVAL, "operand %zu: %u is no value of this builder", k, q.args[k]);
+    }
     tg_status st = door_run(make_body, &q);
     if (st) q.b->f->status = (Status)st;
     return st ? 0 : q.out;
@@ -234,7 +243,7 @@ static Val make_reduce(void *ctx) {
 }
 
 tg_val tg_reduce(tg_builder *b, const tg_reducer *r, const tg_val *messages, size_t num_messages) {
-    if (!r) return door_null("reducer"), 0;
+    if (!r) return fail_with(b, "reducer");
     return make(b, (Make){.make = make_reduce, .reducer = r->r, .args = messages, .num_args = num_messages});
 }
 

@@ -40,10 +40,9 @@ static Status ir_body(void *ctx) {
     Status st = shown_planned(q->p, &t);
     if (st) return st;
     Arena *a = arena_new();
-    const Fn *f = stage(arena_new(), t, q->kind);
+    const Fn *f = stage(a, t, q->kind);
     if (!f) st = err_set(ST_NAME, "no stage '%s' (domain, iter, kernel, task exist)", q->kind);
     else q->text = door_text(text_print(a, f));
-    if (f && f != t->fn) arena_free(f->arena);
     arena_free(a);
     return st ? st : q->text ? ST_OK : ST_NOMEM;
 }
@@ -141,7 +140,8 @@ static Status cost_body(void *ctx) {
     if (st) return st;
     const Fn *f = t->prepared;
     const Graph *g = graph_of(q->graph);
-    int64_t *size = mem_need(sizeof *size * f->sets.len);
+    Arena *a = arena_new();
+    int64_t *size = ARENA_ARRAY(a, int64_t, f->sets.len);
     for (uint32_t s = 0; s < f->sets.len; s++) size[s] = 1;
     if (f->relations.len) {
         size[f->relations.data[0].dst] = graph_num_dst(g);
@@ -149,7 +149,7 @@ static Status cost_body(void *ctx) {
         size[f->relations.data[0].edges] = graph_num_edges(g);
     }
     q->cost = plan_cost(t->plan, size);
-    mem_free(size);
+    arena_free(a);
     return ST_OK;
 }
 

@@ -217,12 +217,20 @@ static Status run_guarded(Job *job, char *message, size_t size) {
     return st;
 }
 
+static Job *new_job(char *message, size_t size) {
+    Job *job = calloc(1, sizeof *job);
+    if (!job && size) snprintf(message, size, "out of memory: a compilation");
+    return job;
+}
+
 EXPORT CodegenCompile codegen_compile;
 EXPORT CodegenText codegen_text;
 EXPORT CodegenAbout codegen_about;
+EXPORT void codegen_fail_at(int64_t n);
+EXPORT int64_t codegen_live(void);
 
 Status codegen_compile(const CompileRequest *request, Image *out, char *message, size_t size) {
-    Job *job = calloc(1, sizeof *job);
+    Job *job = new_job(message, size);
     if (!job) return ST_NOMEM;
     job->request = request;
     Status st = run_guarded(job, message, size);
@@ -233,7 +241,7 @@ Status codegen_compile(const CompileRequest *request, Image *out, char *message,
 
 Status codegen_text(const CompileRequest *request, const char *kind, char **text, size_t *len,
                     char *message, size_t size) {
-    Job *job = calloc(1, sizeof *job);
+    Job *job = new_job(message, size);
     if (!job) return ST_NOMEM;
     job->request = request;
     job->kind = kind;
@@ -253,3 +261,7 @@ void codegen_about(char *text, size_t size) {
     snprintf(text, size, "LLVM %u.%u.%u, %s", major, minor, patch, cpu);
     LLVMDisposeMessage(cpu);
 }
+
+void codegen_fail_at(int64_t n) { mem_fail_at(n); }
+
+int64_t codegen_live(void) { return mem_live(); }

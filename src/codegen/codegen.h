@@ -86,5 +86,8 @@ typedef void CodegenAbout(char *text, size_t size);
 #define CODEGEN_COMPILE_SYMBOL "codegen_compile"
 #define CODEGEN_TEXT_SYMBOL "codegen_text"
 #define CODEGEN_ABOUT_SYMBOL "codegen_about"
+/* Tests: mem_fail_at and mem_live (base/mem.h) of the generator's own heap. */
+#define CODEGEN_FAIL_AT_SYMBOL "codegen_fail_at"
+#define CODEGEN_LIVE_SYMBOL "codegen_live"
 
 #endif
