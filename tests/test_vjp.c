@@ -333,9 +333,9 @@ static void wrong_names_and_types_are_refused(void **state) {
     assert_int_equal(vjp_run(arena_new(), p->f, count, 1, x, 1, NULL, &out), ST_TYPE);
     assert_string_equal(err_message(), "gradient: result 'count' is int64; a float is needed");
     assert_int_equal(vjp_run(arena_new(), p->f, y, 1, none, 1, NULL, &out), ST_NAME);
-    assert_string_equal(err_message(), "gradient: there is no input 'q'");
+    assert_string_equal(err_message(), "gradient: there is no input 'q' (there are: n, x)");
     assert_int_equal(vjp_run(arena_new(), p->f, none, 1, x, 1, NULL, &out), ST_NAME);
-    assert_string_equal(err_message(), "gradient: there is no result 'q'");
+    assert_string_equal(err_message(), "gradient: there is no result 'q' (there are: y, count)");
     assert_null(out);
     close_case(&w, p->f, NULL, NULL);
 }

@@ -180,7 +180,7 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
     Lower w = {.b = b, .r = r};
     if (b->f->status) return 0;
     if (num_messages != r->num_messages)
-        return build_fail(b, ST_TYPE, "reducer '%s' takes %u messages, got %u", r->name, r->num_messages,
+        return build_fail(b, ST_TYPE, "reducer '%s' takes %u message%s, got %u", r->name, r->num_messages, r->num_messages == 1 ? "" : "s",
                           num_messages);
     if (r->form == FORM_general || r->form == FORM_product)
         return build_fail(b, ST_UNSUPPORTED,
@@ -221,7 +221,8 @@ Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes,
     Type message[REDUCER_MAX_MESSAGES], state[REDUCER_MAX_STATE];
     Val args[2 * REDUCER_MAX_STATE];
     if (num_dtypes != r->num_messages)
-        return err_set(ST_TYPE, "reducer '%s' takes %u messages, got %u dtypes", r->name, r->num_messages, num_dtypes);
+        return err_set(ST_TYPE, "reducer '%s' takes %u message%s, got %u dtypes", r->name, r->num_messages,
+                       r->num_messages == 1 ? "" : "s", num_dtypes);
     Builder *b[4];
     static const char *const names[] = {"identity", "lift", "combine", "finalize"};
     for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);

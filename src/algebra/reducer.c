@@ -79,7 +79,7 @@ static Status check_regions(const Reducer *r) {
     for (int k = 0; k < 4; k++) {
         uint32_t expected = k == 3 ? 1 : state, have = regions[k].f->results.len;
         if (have != expected)
-            return err_set(ST_INVAL, "reducer '%s': %s gives %u components, expected %u (what lift gives)",
+            return err_set(ST_INVAL, "reducer '%s': %s gives %u of the state's components, expected %u",
                            r->name, regions[k].what, have, expected);
         Status st = check_region(r->name, &regions[k]);
         if (st) return st;

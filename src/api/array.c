@@ -66,6 +66,18 @@ static Status check_rows(Bind *b, const char *name, const tg_array *x, Set set) 
                    (long long)x->shape[0], (long long)*size, set_noun(b, set));
 }
 
+/* "shape (3, 1), expected (5, 2), a row for each of the relation's edges" */
+static Status wrong_shape(Bind *b, const char *who, const tg_array *x, const Type *t, Set rows) {
+    int lead = rows != SET_ALL, dense = t->set == SET_ALL && lead;
+    int64_t want[MAX_RANK + 1] = {lead ? b->set_size[rows] : 0};
+    for (int k = dense; k < t->rank; k++) want[k - dense + lead] = t->dim[k];
+    if (lead && want[0] < 0) want[0] = x->rank ? x->shape[0] : 1;
+    if (x->rank < 0 || x->rank > TG_MAX_RANK) return err_set(ST_SHAPE, "%s: rank %d, expected %d", who, x->rank, t->rank + lead - dense);
+    const char *got = shape_text(b->arena, x->rank, x->shape), *expected = shape_text(b->arena, t->rank + lead - dense, want);
+    if (!lead) return err_set(ST_SHAPE, "%s: shape %s, expected %s", who, got, expected);
+    return err_set(ST_SHAPE, "%s: shape %s, expected %s, a row for each of the relation's %s", who, got, expected, set_noun(b, rows));
+}
+
 static Status check_array(Bind *b, const tg_arg *arg, const Type *t) {
     const tg_array *x = &arg->array;
     const char *who = argument_text(b->arena, arg->name);
@@ -79,11 +91,7 @@ static Status check_array(Bind *b, const tg_arg *arg, const Type *t) {
                        dtype_user_name((Dtype)t->dtype));
     bool same = x->rank == rank;
     for (int k = lead; same && k < rank; k++) same = x->shape[k] == t->dim[k - lead + dense];
-    if (!same) {
-        const char *got = x->rank > TG_MAX_RANK || x->rank < 0 ? "of an impossible rank" : shape_text(b->arena, x->rank, x->shape);
-        const char *want = shape_text(b->arena, t->rank - dense, t->dim + dense);
-        return err_set(ST_SHAPE, "%s: shape %s, expected %s%s", who, got, lead ? "rows of feature shape " : "", want);
-    }
+    if (!same) return wrong_shape(b, who, x, t, rows);
     return lead ? check_rows(b, arg->name, x, rows) : ST_OK;
 }
 
@@ -98,6 +106,7 @@ static Status bind_array(Bind *b, const tg_arg *arg, const Type *t, bool output,
     Status st = check_array(b, arg, t);
     if (st) return st;
     const tg_array *x = &arg->array;
+    if (out->data) return err_set(ST_NAME, "%s is passed twice", argument_text(b->arena, arg->name));
     if (!x->data && !is_empty(x) && output) return ST_OK; /* not bound */
     if (!x->data && !is_empty(x)) return err_set(ST_INVAL, "%s: data is NULL", argument_text(b->arena, arg->name));
     *out = (Array){.data = x->data ? x->data : nothing, .dtype = (uint8_t)x->dtype, .rank = (uint8_t)x->rank};

@@ -166,6 +166,14 @@ static Status formula_input(const tg_arg *arg, FormulaInput *in) {
     return ST_OK;
 }
 
+/* What was passed, where a formula's name is not among it. */
+static Status say_passed(Arena *a, Status st, const tg_arg *args, size_t num_args) {
+    Text t = {.arena = a};
+    text_putf(&t, "%s (passed: ", err_message());
+    for (size_t k = 0; k < num_args; k++) text_putf(&t, k ? ", %s" : "%s", args[k].name ? args[k].name : "NULL");
+    return err_set(st, "%s%s)", t.text, num_args ? "" : "nothing");
+}
+
 /* The formula's inputs among the arguments, and a text that names their types. */
 static Status read_signature(Arena *a, const Formula *formula, const tg_arg *args, size_t num_args,
                              FormulaInput **inputs, uint32_t *n, Text *signature) {
@@ -250,6 +258,7 @@ Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, t
         tg_program *made;
         *fresh = true;
         st = make_typed(p, inputs, n, &made);
+        if (st == ST_NAME && strstr(err_message(), "not bound")) st = say_passed(a, st, args, num_args);
         if (!st) st = add_variant(own, signature.text, made, out);
     }
     arena_free(a);

@@ -185,13 +185,14 @@ static bool parse_argument(Parser *s, ExprList *args, void *keywords_out) {
     const Expr *e = parse_expr(s, 0);
     if (!e) return false;
     if (e->kind == EXPR_name && is_op(s, "=")) {
+        if (strchr(e->text, '.')) return expected(s, "'==' ('=' names a keyword, which no field is)"), false;
         next(s);
         const Expr *value = parse_expr(s, 0);
         if (!value) return false;
         *vec_push(s->arena, keywords) = (Keyword){e->text, value};
         return true;
     }
-    if (keywords->len) return expected(s, "'=' (arguments by position come first)"), false;
+    if (keywords->len) return expected(s, "'=' and a value (after a keyword argument come keyword arguments only)"), false;
     *vec_push(s->arena, args) = e;
     return true;
 }

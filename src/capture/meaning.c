@@ -58,17 +58,33 @@ static const FormulaInput *find_bound(const Meaning *m, const char *name) {
     return NULL;
 }
 
+static Val unknown_name(Meaning *m, const Expr *e) {
+    m->at = e->at;
+    for (uint32_t k = 0; k < m->formula->num_lines; k++) {
+        const Line *l = &m->formula->lines[k];
+        if (strcmp(l->name, e->text)) continue;
+        if (l->part) return build_fail(m->b, ST_NAME, "'%s' is a reducer, not a value: call it", e->text);
+        return build_fail(m->b, ST_NAME, "'%s' is defined on line %d: a line uses what is above it", e->text, l->at.line);
+    }
+    return build_fail(m->b, ST_NAME, "'%s' is not defined above and not bound", e->text);
+}
+
 static Val input(Meaning *m, const Expr *e, bool on_edges) {
     const FormulaInput *in = find_bound(m, e->text);
-    if (!in) {
-        m->at = e->at;
-        return build_fail(m->b, ST_NAME, "'%s' is not defined above and not bound", e->text);
-    }
+    if (!in) return unknown_name(m, e);
     m->at = e->at;
     Val v = build_input(m->b, in->name, in->dtype, in->rank, in->dim);
     if (on_edges && !strncmp(e->text, "src.", 4)) return build_at(m->b, v, m->b->to_src);
     if (on_edges && !strncmp(e->text, "dst.", 4)) return build_at(m->b, v, m->b->to_dst);
     return v;
+}
+
+static const Line *find_part(const Meaning *m, const char *name, const char *part);
+
+/* Of the state of the reducer being read: what lift gives, or one where lift is left out. */
+static uint32_t num_components(const Meaning *m) {
+    const Line *lift = find_part(m, m->part->name, "lift");
+    return lift ? lift->num_values : 1;
 }
 
 /* "m0" for the first parameter of lift; l0, r0 for combine's two; s0 for finalize's one. */
@@ -77,6 +93,10 @@ static Val part_param(Meaning *m, const Expr *e, uint32_t component) {
     char name[16];
     for (uint32_t k = 0; k < p->num_params; k++) {
         if (strcmp(p->params[k], e->text)) continue;
+        if (!strcmp(p->part, "lift") && component) return fault(m, e, ST_INVAL, "a message has no components");
+        if (component >= num_components(m))
+            return m->at = e->at, build_fail(m->b, ST_RANGE, "'%s[%u]': the state has %u component%s", e->text, component,
+                                             num_components(m), num_components(m) == 1 ? "" : "s");
         if (!strcmp(p->part, "lift")) snprintf(name, sizeof name, "m%u", k);
         else snprintf(name, sizeof name, "%c%u", !strcmp(p->part, "finalize") ? 's' : k ? 'r' : 'l', component);
         return build_input(m->b, name, DT_f32, 0, NULL);
@@ -160,7 +180,7 @@ enum { MAX_ARGS = 64, MAX_INTS = 16 };
 typedef struct {
     Val args[MAX_ARGS];
     uint32_t num_args;
-    bool has_axis, keep, has_empty;
+    bool has_axis, keep, has_keep, has_empty;
     double empty;
     int64_t axes[MAX_INTS];
     uint32_t num_axes;
@@ -189,6 +209,7 @@ static bool read_number(const Expr *e, double *out) {
 static bool read_keyword(Meaning *m, const Keyword *k, Call *c) {
     if (!strcmp(k->name, "axis") || !strcmp(k->name, "dim") || !strcmp(k->name, "shape")) return read_axes(m, k->value, c);
     if (!strcmp(k->name, "keepdims") || !strcmp(k->name, "keepdim")) {
+        c->has_keep = true;
         c->keep = k->value->kind == EXPR_name && !strcmp(k->value->text, "true");
         bool off = k->value->kind == EXPR_name && !strcmp(k->value->text, "false");
         return c->keep || off || (fault(m, k->value, ST_INVAL, "keepdims= is true or false"), false);
@@ -226,9 +247,10 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
     int64_t ints[MAX_INTS];
     uint32_t n = 0;
     if (!read_call(m, e, on_edges, &c)) return 0;
-    if (c.has_empty) return fault(m, e, ST_INVAL, "empty= belongs to reducers");
+    if (c.has_empty) return fault(m, e, ST_INVAL, "empty= belongs to reducers: it takes no axis=");
     for (size_t k = 0; k < sizeof folds / sizeof *folds && c.num_args == 1; k++)
         if (!strcmp(folds[k], name)) ints[n++] = c.keep;
+    if (c.has_keep && !n) return fault(m, e, ST_INVAL, "keepdims= belongs to folds of one operand: sum, mean, max, ...");
     for (uint32_t k = 0; k < c.num_axes; k++) ints[n++] = c.axes[k];
     return build_call(m->b, name, c.args, c.num_args, ints, n);
 }
@@ -245,6 +267,24 @@ static const Line *find_part(const Meaning *m, const char *name, const char *par
 
 static bool is_own_reducer(const Meaning *m, const char *name) {
     return find_part(m, name, "combine") || find_part(m, name, "identity");
+}
+
+/* Parameters by count, and once each; a part has one line. */
+static bool check_part(Meaning *m, const Line *line) {
+    const char *part = line->part;
+    uint32_t n = line->num_params;
+    m->at = line->at;
+    bool fits = !strcmp(part, "identity") ? n == 0 : !strcmp(part, "combine") ? n == 2 : !strcmp(part, "finalize") ? n == 1 : n > 0;
+    if (!fits) build_fail(m->b, ST_INVAL, "%s.%s: %u parameters, expected %s", line->name, part, n,
+                          !strcmp(part, "identity") ? "none" : !strcmp(part, "combine") ? "two states: combine(a, b)"
+                          : !strcmp(part, "finalize") ? "the state: finalize(s)" : "a name for each message");
+    for (uint32_t i = 0; fits && i < n; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (!strcmp(line->params[i], line->params[k]))
+                build_fail(m->b, ST_NAME, "%s.%s: two parameters are named '%s'", line->name, part, line->params[i]);
+    const Line *first = find_part(m, line->name, part);
+    if (first != line) build_fail(m->b, ST_NAME, "%s.%s is defined already, on line %d", line->name, part, first->at.line);
+    return !m->b->f->status;
 }
 
 /* The function of one part, in a builder of its own. */
@@ -318,6 +358,7 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
         if (st) m->b->f->status = st;
     }
     if (!r) return 0;
+    if (c.has_axis || c.has_keep) return fault(m, e, ST_INVAL, "a reducer takes empty= only");
     r->has_empty = c.has_empty;
     r->empty = c.empty;
     return reducer_lower(m->b, r, c.args, c.num_args);
@@ -375,7 +416,8 @@ Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *i
     Meaning m = {.arena = takes, .formula = formula, .inputs = inputs, .num_inputs = num_inputs};
     m.b = build_new(takes, "main", formula_is_homogeneous(formula));
     for (uint32_t k = 0; k < formula->num_lines; k++) {
-        Status st = formula->lines[k].part ? ST_OK : define(&m, &formula->lines[k]);
+        const Line *line = &formula->lines[k];
+        Status st = !line->part ? define(&m, line) : check_part(&m, line) ? ST_OK : m.b->f->status;
         if (st) return positioned(&m, st);
     }
     for (uint32_t k = 0; k < m.locals.len; k++)

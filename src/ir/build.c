@@ -340,11 +340,18 @@ Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
     for (uint32_t k = 0; k < num_args; k++)
         if (!args[k]) return 0;
     if (b->f->status) return 0;
-    const LibEntry *entry = lib_find(name, num_args);
-    if (entry) return entry->build(b, &(LibCall){entry->name, args, num_args, ints, num_ints});
+    const LibEntry *entry = lib_find(name);
     Op op = find_elem(name);
+    bool fits = entry && num_args >= entry->min_args && num_args <= entry->max_args;
+    if (!entry && !op) return build_fail(b, ST_NAME, "unknown function '%s'", name);
+    if (num_ints && !(fits && entry->takes_ints))
+        return build_fail(b, ST_INVAL, "%s of %u operand%s takes no axis and no shape", name, num_args,
+                          num_args == 1 ? "" : "s");
+    if (fits) return entry->build(b, &(LibCall){entry->name, args, num_args, ints, num_ints});
     if (op) return call_elem(b, op, name, args, num_args);
-    return build_fail(b, ST_NAME, "unknown function '%s' of %u operands", name, num_args);
+    if (entry->min_args == entry->max_args)
+        return build_fail(b, ST_INVAL, "%s: %u operands, expected %d", name, num_args, entry->min_args);
+    return build_fail(b, ST_INVAL, "%s: %u operands, expected %d to %d", name, num_args, entry->min_args, entry->max_args);
 }
 
 const char *build_call_name(size_t k) {

@@ -301,6 +301,15 @@ static Val lib_norm(Builder *b, const LibCall *c) {
 
 /* ---- shapes ---- */
 
+/* As it was asked for, the row axis included. */
+static const char *shape_text(Builder *b, const LibCall *c) {
+    Text t = {.arena = b->f->arena};
+    text_put(&t, "(");
+    for (uint32_t k = 0; k < c->num_ints; k++) text_putf(&t, k ? ", %lld" : "%lld", (long long)c->ints[k]);
+    text_put(&t, c->num_ints == 1 ? ",)" : ")");
+    return t.text;
+}
+
 /* ints as a feature shape: without the row axis, with at most one -1 filled in. */
 static bool shape_args(Builder *b, const LibCall *c, Val x, bool broadcast, Type *out) {
     const Type *t = type(b, x);
@@ -325,7 +334,8 @@ static bool shape_args(Builder *b, const LibCall *c, Val x, bool broadcast, Type
     int64_t n = type_numel(t);
     if (hole >= 0 && known > 0 && n % known == 0) out->dim[hole] = n / known;
     else if (hole != -1 || (!broadcast && known != n)) {
-        build_fail(b, ST_SHAPE, "%s: %s does not have the shape asked for", c->name, build_describe(b, x));
+        build_fail(b, ST_SHAPE, "%s of %s to %s: %s", c->name, build_describe(b, x), shape_text(b, c),
+                   broadcast ? "no such shape" : "the numbers of elements differ");
         return false;
     }
     return true;
@@ -426,6 +436,8 @@ static int64_t clamp_position(int64_t p, int64_t low, int64_t high, int64_t exte
     return p < low ? low : p > high ? high : p;
 }
 
+enum { MAX_REVERSED = 1 << 14 };
+
 /* Python's slice; a falling one is the rising one with its parts put in reverse. */
 static Val lib_slice(Builder *b, const LibCall *c) {
     Val x = build_strong(b, c->args[0]);
@@ -437,10 +449,13 @@ static Val lib_slice(Builder *b, const LibCall *c) {
     bool down = step < 0;
     int64_t start = clamp_position(c->ints[1], down ? -1 : 0, down ? n - 1 : n, n);
     int64_t stop = clamp_position(c->ints[2], down ? -1 : 0, down ? n - 1 : n, n);
-    int64_t span = down ? start - stop : stop - start, stride = down ? -step : step;
-    int64_t count = span > 0 ? (span + stride - 1) / stride : 0;
+    int64_t span = down ? start - stop : stop - start;
+    int64_t stride = step == INT64_MIN ? INT64_MAX : down ? -step : step;
+    int64_t count = span > 0 ? (span - 1) / stride + 1 : 0;
     if (!down) return slice_axis(b, x, axis, count ? start : 0, count, count ? stride : 1);
     if (count == 0) return slice_axis(b, x, axis, 0, 0, 1);
+    if (count > MAX_REVERSED)
+        return build_fail(b, ST_UNSUPPORTED, "slice: a falling slice of %lld elements: %d at most", (long long)count, MAX_REVERSED);
     Val *parts = ARENA_ARRAY(b->f->arena, Val, count);
     for (int64_t k = 0; k < count; k++) parts[k] = slice_axis(b, x, axis, start - k * stride, 1, 1);
     return ir_concat(b->f, parts, (uint32_t)count, axis);
@@ -479,11 +494,25 @@ static bool join_parts(Builder *b, const LibCall *c, Val *parts) {
     return !b->f->status;
 }
 
+/* Equal shapes but along the axis. */
+static Val join(Builder *b, const LibCall *c, const Val *parts, int axis) {
+    const Type *first = type(b, parts[0]);
+    for (uint32_t k = 1; k < c->num_args; k++) {
+        const Type *t = type(b, parts[k]);
+        bool same = t->rank == first->rank;
+        for (int i = 0; same && i < t->rank; i++) same = i == axis || t->dim[i] == first->dim[i];
+        if (!same)
+            return build_fail(b, ST_SHAPE, "%s: shapes differ beside the axis: %s, and %s", c->name,
+                              build_describe(b, parts[0]), build_describe(b, parts[k]));
+    }
+    return ir_concat(b->f, parts, c->num_args, axis);
+}
+
 static Val lib_cat(Builder *b, const LibCall *c) {
     Val parts[64];
     if (!join_parts(b, c, parts)) return 0;
     int axis = build_axis(b, c->name, parts[0], c->num_ints ? c->ints[0] : -1);
-    return axis < 0 ? 0 : ir_concat(b->f, parts, c->num_args, axis);
+    return axis < 0 ? 0 : join(b, c, parts, axis);
 }
 
 static Val lib_stack(Builder *b, const LibCall *c) {
@@ -493,7 +522,7 @@ static Val lib_stack(Builder *b, const LibCall *c) {
     for (uint32_t k = 0; k < c->num_args; k++)
         if (!(parts[k] = add_axis(b, c->name, parts[k], axis))) return 0;
     int at = build_axis(b, c->name, parts[0], axis);
-    return at < 0 ? 0 : ir_concat(b->f, parts, c->num_args, at);
+    return at < 0 ? 0 : join(b, c, parts, at);
 }
 
 /* ---- matmul by NumPy's rule over feature shapes ---- */
@@ -563,52 +592,51 @@ static Val lib_matmul(Builder *b, const LibCall *c) {
 /* ---- the table ---- */
 
 static const LibEntry table[] = {
-    {"gt", lib_gt, 2, 2},
-    {"ge", lib_ge, 2, 2},
-    {"relu", lib_relu, 1, 1},
-    {"leaky_relu", lib_leaky_relu, 1, 2},
-    {"sigmoid", lib_sigmoid, 1, 1},
-    {"silu", lib_silu, 1, 1},
-    {"softplus", lib_softplus, 1, 1},
-    {"elu", lib_elu, 1, 2},
-    {"rsqrt", lib_rsqrt, 1, 1},
-    {"square", lib_square, 1, 1},
-    {"reciprocal", lib_reciprocal, 1, 1},
-    {"isfinite", lib_isfinite, 1, 1},
-    {"clamp", lib_clamp, 2, 3},
-    {"pow", lib_pow, 2, 2},
-    {"cast", lib_cast, 1, 1},
-    {"sum", lib_sum, 1, 1},
-    {"mean", lib_mean, 1, 1},
-    {"var", lib_var, 1, 1},
-    {"prod", lib_prod, 1, 1},
-    {"max", lib_max, 1, 1},
-    {"min", lib_min, 1, 1},
-    {"any", lib_any, 1, 1},
-    {"all", lib_all, 1, 1},
-    {"logsumexp", lib_logsumexp, 1, 1},
-    {"softmax", lib_softmax, 1, 1},
-    {"log_softmax", lib_log_softmax, 1, 1},
-    {"norm", lib_norm, 1, 1},
-    {"reshape", lib_reshape, 1, 1},
-    {"broadcast_to", lib_broadcast_to, 1, 1},
-    {"permute", lib_permute, 1, 1},
-    {"transpose", lib_transpose, 1, 1},
-    {"squeeze", lib_squeeze, 1, 1},
-    {"unsqueeze", lib_unsqueeze, 1, 1},
-    {"flatten", lib_flatten, 1, 1},
-    {"slice", lib_slice, 1, 1},
-    {"index", lib_index, 1, 1},
-    {"cat", lib_cat, 1, 64},
-    {"stack", lib_stack, 1, 64},
-    {"matmul", lib_matmul, 2, 2},
+    {"gt", lib_gt, 2, 2, false},
+    {"ge", lib_ge, 2, 2, false},
+    {"relu", lib_relu, 1, 1, false},
+    {"leaky_relu", lib_leaky_relu, 1, 2, false},
+    {"sigmoid", lib_sigmoid, 1, 1, false},
+    {"silu", lib_silu, 1, 1, false},
+    {"softplus", lib_softplus, 1, 1, false},
+    {"elu", lib_elu, 1, 2, false},
+    {"rsqrt", lib_rsqrt, 1, 1, false},
+    {"square", lib_square, 1, 1, false},
+    {"reciprocal", lib_reciprocal, 1, 1, false},
+    {"isfinite", lib_isfinite, 1, 1, false},
+    {"clamp", lib_clamp, 2, 3, false},
+    {"pow", lib_pow, 2, 2, false},
+    {"cast", lib_cast, 1, 1, true},
+    {"sum", lib_sum, 1, 1, true},
+    {"mean", lib_mean, 1, 1, true},
+    {"var", lib_var, 1, 1, true},
+    {"prod", lib_prod, 1, 1, true},
+    {"max", lib_max, 1, 1, true},
+    {"min", lib_min, 1, 1, true},
+    {"any", lib_any, 1, 1, true},
+    {"all", lib_all, 1, 1, true},
+    {"logsumexp", lib_logsumexp, 1, 1, true},
+    {"softmax", lib_softmax, 1, 1, true},
+    {"log_softmax", lib_log_softmax, 1, 1, true},
+    {"norm", lib_norm, 1, 1, true},
+    {"reshape", lib_reshape, 1, 1, true},
+    {"broadcast_to", lib_broadcast_to, 1, 1, true},
+    {"permute", lib_permute, 1, 1, true},
+    {"transpose", lib_transpose, 1, 1, true},
+    {"squeeze", lib_squeeze, 1, 1, true},
+    {"unsqueeze", lib_unsqueeze, 1, 1, true},
+    {"flatten", lib_flatten, 1, 1, true},
+    {"slice", lib_slice, 1, 1, true},
+    {"index", lib_index, 1, 1, true},
+    {"cat", lib_cat, 1, 64, true},
+    {"stack", lib_stack, 1, 64, true},
+    {"matmul", lib_matmul, 2, 2, false},
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
-const LibEntry *lib_find(const char *name, uint32_t num_args) {
+const LibEntry *lib_find(const char *name) {
     for (size_t k = 0; k < TABLE_SIZE; k++)
-        if (!strcmp(table[k].name, name) && num_args >= table[k].min_args && num_args <= table[k].max_args)
-            return &table[k];
+        if (!strcmp(table[k].name, name)) return &table[k];
     return NULL;
 }
 

@@ -16,9 +16,10 @@ typedef struct {
     const char *name;
     Val (*build)(Builder *b, const LibCall *c);
     uint8_t min_args, max_args;
+    bool takes_ints; /* axes, shapes */
 } LibEntry;
 
-const LibEntry *lib_find(const char *name, uint32_t num_args); /* NULL: none of that name and count */
+const LibEntry *lib_find(const char *name); /* NULL: none of that name */
 const char *lib_name(size_t k);                                /* NULL past the end */
 
 #endif

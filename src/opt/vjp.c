@@ -173,11 +173,21 @@ static const char *free_name(Fn *f, const char *what, const char *name,
     return text;
 }
 
-static Status check_names(const Fn *f, const char *role, const char *const *names, uint32_t n,
-                          Val (*find)(const Fn *, const char *)) {
+static Status unknown_name(const char *role, const char *name, const Binding *known, uint32_t n) {
+    Text list = {.arena = arena_new()};
+    text_put(&list, "");
+    for (uint32_t k = 0; k < n; k++) text_putf(&list, k ? ", %s" : "%s", known[k].name);
+    Status st = err_set(ST_NAME, "gradient: there is no %s '%s' (there are: %s)", role, name, list.text);
+    arena_free(list.arena);
+    return st;
+}
+
+static Status check_names(const Fn *f, bool results, const char *const *names, uint32_t n) {
+    const char *role = results ? "result" : "input";
     for (uint32_t k = 0; k < n; k++) {
-        Val v = find(f, names[k]);
-        if (!v) return err_set(ST_NAME, "gradient: there is no %s '%s'", role, names[k]);
+        Val v = results ? ir_find_result(f, names[k]) : ir_find_input(f, names[k]);
+        if (!v && results) return unknown_name(role, names[k], f->results.data, f->results.len);
+        if (!v) return unknown_name(role, names[k], f->inputs.data, f->inputs.len);
         Dtype d = (Dtype)ir_type(f, v)->dtype;
         if (!dtype_is_float(d))
             return err_set(ST_TYPE, "gradient: %s '%s' is %s; a float is needed", role, names[k],
@@ -216,8 +226,8 @@ static void add_gradients(Vjp *w, const char *const *wrt, uint32_t n, const char
 Status vjp_run(Arena *takes, const Fn *f, const char *const *outs, uint32_t num_outs,
                const char *const *wrt, uint32_t num_wrt, const char **names_out, Fn **out) {
     Status st = check_program(f);
-    if (!st) st = check_names(f, "result", outs, num_outs, ir_find_result);
-    if (!st) st = check_names(f, "input", wrt, num_wrt, ir_find_input);
+    if (!st) st = check_names(f, true, outs, num_outs);
+    if (!st) st = check_names(f, false, wrt, num_wrt);
     if (st) {
         arena_free(takes);
         return st;
