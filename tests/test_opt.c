@@ -293,6 +293,23 @@ static void what_changes_a_bit_stays(void **state) {
     ir_free(q.f);
 }
 
+/* Of -0 and +0 the second is the larger and the smaller: other operands' hashes must not swap them. */
+static void operands_of_max_and_min_stay_in_order(void **state) {
+    (void)state;
+    for (int k = 0; k < 32; k++) {
+        Q q = rules_new();
+        Fn *f = q.f;
+        Val a = LIKE(q.x, k), b = ir_neg(f, ir_neg(f, ir_add(f, q.y, LIKE(q.y, k))));
+        Val plain = ir_add(f, q.y, LIKE(q.y, k));
+        CLEANS(ir_max(f, a, b), ir_max(f, a, plain));
+        CLEANS(ir_max(f, b, a), ir_max(f, plain, a));
+        CLEANS(ir_min(f, a, b), ir_min(f, a, plain));
+        assert_int_equal(ir_arg(f, ir_max(f, a, b), 0), a);
+        assert_int_equal(ir_arg(f, ir_max(f, b, a), 0), b);
+        ir_free(f);
+    }
+}
+
 static void constants_fold(void **state) {
     (void)state;
     Q q = rules_new();
@@ -360,6 +377,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exact_identities_go),
         cmocka_unit_test(what_changes_a_bit_stays),
+        cmocka_unit_test(operands_of_max_and_min_stay_in_order),
         cmocka_unit_test(constants_fold),
         cmocka_unit_test(moves_compose),
         cmocka_unit_test(products_fuse_into_sums),
