@@ -115,6 +115,10 @@ static const struct {
      "wm.finalize(s) = s[1] / s[0]\nout = wm(edge.w, src.x)",
      3,
      {2, 2, 1.5f}},
+    {"wm.identity = (0, 0)\nwm.lift(a, b) = (a,\n  a * b)\nwm.combine(p, q) = (p[0] + q[0],\n  p[1] + q[1])\n"
+     "wm.finalize(s) = (s[1] / s[0])\nout = wm(edge.w, src.x)",
+     3,
+     {2, 2, 1.5f}},
     {"top.identity = -inf\ntop.combine(a, b) = max(a, b)\nout = top(src.x)", 3, {3, 2, 2}},
     {"sm.identity = -inf, 0, 0\nsm.lift(s, v) = s, 1, v\n"
      "sm.combine(a, b) = max(a[0], b[0]), a[1] * exp(a[0] - max(a[0], b[0])) + b[1] * exp(b[0] - max(a[0], b[0])), "

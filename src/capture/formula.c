@@ -33,7 +33,9 @@ typedef struct {
 
 /* ---- lexer ---- */
 
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -98,7 +100,8 @@ static void next(Parser *s) {
 }
 
 static bool is_op(const Parser *s, const char *op) {
-    return s->tok.kind == TOK_op && s->tok.len == strlen(op) && !memcmp(s->tok.start, op, s->tok.len);
+    return s->tok.kind == TOK_op && s->tok.len == strlen(op) &&
+           !memcmp(s->tok.start, op, s->tok.len);
 }
 
 static const char *token_text(Parser *s) {
@@ -112,9 +115,11 @@ static void *expected(Parser *s, const char *what) {
     if (s->status) return NULL;
     const char *got = "the end";
     if (s->tok.kind == TOK_line) got = "the end of the line";
-    else if (s->tok.kind == TOK_bad && (unsigned char)s->tok.start[0] >= 0x7f) got = "a byte outside ASCII";
+    else if (s->tok.kind == TOK_bad && (unsigned char)s->tok.start[0] >= 0x7f)
+        got = "a byte outside ASCII";
     else if (s->tok.kind != TOK_end) got = arena_printf(s->arena, "'%.40s'", token_text(s));
-    s->status = err_set(ST_SYNTAX, "%d:%d: expected %s, got %s", s->tok.at.line, s->tok.at.column, what, got);
+    s->status = err_set(ST_SYNTAX, "%d:%d: expected %s, got %s", s->tok.at.line, s->tok.at.column,
+                        what, got);
     return NULL;
 }
 
@@ -159,7 +164,9 @@ static const Expr *complete(Parser *s, Expr *e) {
     for (uint32_t k = 0; k < e->num_keywords; k++)
         if (e->keywords[k].value->height >= e->height) e->height = e->keywords[k].value->height + 1;
     if (e->height <= MAX_HEIGHT) return e;
-    return expected(s, "a shorter expression (1000 operations deep at most: name a part of it on a line above)");
+    return expected(
+        s,
+        "a shorter expression (1000 operations deep at most: name a part of it on a line above)");
 }
 
 static const Expr *new_call(Parser *s, Where at, const char *name, const Expr *x, const Expr *y) {
@@ -185,14 +192,18 @@ static bool parse_argument(Parser *s, ExprList *args, void *keywords_out) {
     const Expr *e = parse_expr(s, 0);
     if (!e) return false;
     if (e->kind == EXPR_name && is_op(s, "=")) {
-        if (strchr(e->text, '.')) return expected(s, "'==' ('=' names a keyword, which no field is)"), false;
+        if (strchr(e->text, '.'))
+            return expected(s, "'==' ('=' names a keyword, which no field is)"), false;
         next(s);
         const Expr *value = parse_expr(s, 0);
         if (!value) return false;
         *vec_push(s->arena, keywords) = (Keyword){e->text, value};
         return true;
     }
-    if (keywords->len) return expected(s, "'=' and a value (after a keyword argument come keyword arguments only)"), false;
+    if (keywords->len)
+        return expected(s,
+                        "'=' and a value (after a keyword argument come keyword arguments only)"),
+               false;
     *vec_push(s->arena, args) = e;
     return true;
 }
@@ -300,12 +311,23 @@ enum { LEVEL_compare = 1, LEVEL_unary = 7, LEVEL_power = 8 };
 static const struct {
     const char *op, *name;
     int level;
-} operators[] = {{"<", "lt", LEVEL_compare},  {"<=", "le", LEVEL_compare}, {">", "gt", LEVEL_compare},
-                 {">=", "ge", LEVEL_compare}, {"==", "eq", LEVEL_compare}, {"!=", "ne", LEVEL_compare},
-                 {"|", "or", 2},              {"^", "xor", 3},             {"&", "and", 4},
-                 {"+", "add", 5},             {"-", "sub", 5},             {"*", "mul", 6},
-                 {"/", "div", 6},             {"@", "matmul", 6},          {"//", "floordiv", 6},
-                 {"%", "mod", 6},             {"**", "pow", LEVEL_power}};
+} operators[] = {{"<", "lt", LEVEL_compare},
+                 {"<=", "le", LEVEL_compare},
+                 {">", "gt", LEVEL_compare},
+                 {">=", "ge", LEVEL_compare},
+                 {"==", "eq", LEVEL_compare},
+                 {"!=", "ne", LEVEL_compare},
+                 {"|", "or", 2},
+                 {"^", "xor", 3},
+                 {"&", "and", 4},
+                 {"+", "add", 5},
+                 {"-", "sub", 5},
+                 {"*", "mul", 6},
+                 {"/", "div", 6},
+                 {"@", "matmul", 6},
+                 {"//", "floordiv", 6},
+                 {"%", "mod", 6},
+                 {"**", "pow", LEVEL_power}};
 enum { NUM_OPERATORS = sizeof operators / sizeof *operators };
 
 static int find_operator(const Parser *s) {
@@ -329,17 +351,20 @@ static const Expr *climb(Parser *s, int least) {
         Where at = s->tok.at;
         bool compares = operators[k].level == LEVEL_compare;
         next(s);
-        const Expr *right = parse_expr(s, operators[k].level == LEVEL_power ? LEVEL_unary : operators[k].level + 1);
+        const Expr *right =
+            parse_expr(s, operators[k].level == LEVEL_power ? LEVEL_unary : operators[k].level + 1);
         if (!right) return NULL;
         left = new_call(s, at, operators[k].name, left, right);
-        if (left && compares && find_operator(s) >= 0 && operators[find_operator(s)].level == LEVEL_compare)
+        if (left && compares && find_operator(s) >= 0 &&
+            operators[find_operator(s)].level == LEVEL_compare)
             return expected(s, "one comparison (join two with &, in parentheses)");
     }
     return left;
 }
 
 static const Expr *parse_expr(Parser *s, int least) {
-    if (++s->depth > MAX_DEPTH) return expected(s, "less nesting (200 deep at most: name a part on a line above)");
+    if (++s->depth > MAX_DEPTH)
+        return expected(s, "less nesting (200 deep at most: name a part on a line above)");
     const Expr *e = climb(s, least);
     s->depth--;
     return e;
@@ -371,7 +396,8 @@ static bool parse_left(Parser *s, Line *line) {
     next(s);
     if (!accept(s, ".")) return true;
     if (s->tok.kind != TOK_name || !is_part(token_text(s)))
-        return expected(s, "identity, lift, combine or finalize (fields cannot be assigned)"), false;
+        return expected(s, "identity, lift, combine or finalize (fields cannot be assigned)"),
+               false;
     line->part = token_text(s);
     next(s);
     return open_bracket(s, "(") ? parse_params(s, line) : true;
@@ -390,6 +416,10 @@ static bool parse_line(Parser *s, Line *line) {
     } while (accept(s, ","));
     line->values = values.data;
     line->num_values = values.len;
+    if (line->part && values.len == 1 && values.data[0]->kind == EXPR_tuple) {
+        line->num_values = values.data[0]->num_args; /* in parentheses, for line breaks' sake */
+        line->values = values.data[0]->args;
+    }
     if (s->tok.kind != TOK_line && s->tok.kind != TOK_end)
         return expected(s, "an operator or the end of the line"), false;
     return true;
@@ -408,7 +438,8 @@ Status formula_parse(Arena *a, const char *text, Formula *out) {
         if (!parse_line(&s, &line)) return s.status;
         *vec_push(a, &lines) = line;
     }
-    if (!lines.len) return err_set(ST_SYNTAX, "1:1: expected a formula, such as out = sum(src.x), got nothing");
+    if (!lines.len)
+        return err_set(ST_SYNTAX, "1:1: expected a formula, such as out = sum(src.x), got nothing");
     *out = (Formula){lines.data, lines.len};
     return ST_OK;
 }

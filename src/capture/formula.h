@@ -21,7 +21,7 @@ typedef enum {
     EXPR_name,   /* text: "x", "src.x", "true" */
     EXPR_call,   /* text: a function; args, then keyword arguments */
     EXPR_index,  /* args[0], items: one for each place in the brackets */
-    EXPR_tuple   /* args: (1, 2) as a keyword's value */
+    EXPR_tuple   /* args: (1, 2) as a keyword's value or a reducer's part */
 } ExprKind;
 
 typedef struct Expr Expr;
