@@ -31,6 +31,14 @@ def run(*command, **environment):
     return done.stdout
 
 
+def missing():
+    """Says what is not here to install or to build with."""
+    names = [name for name in ("meson", "pkg-config", "cc") if not shutil.which(name)]
+    if names:
+        print(f"not on the path: {', '.join(names)}")
+    return names
+
+
 class Prefix:
     """An installation below root, and a folder to build programs in."""
 
@@ -86,8 +94,7 @@ def check_cmake(prefix):
 
 
 def main(build):
-    if not shutil.which("meson"):
-        print("no meson on the path to install with")
+    if missing():
         return SKIPPED
     os.environ.pop("TIGA_CODEGEN", None)
     with tempfile.TemporaryDirectory() as root:
