@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test bench install fmt lint tidy asan ubsan tsan fuzz size clean
+.PHONY: help bootstrap build demo test bench install reference fmt lint tidy asan ubsan tsan fuzz size clean
 
 help: ## this list
 	@sed -n 's/^\([a-z ]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
@@ -38,6 +38,9 @@ bench: build ## the benchmarks (ARGS="..." passes arguments)
 install: build ## install to PREFIX (default /usr/local), DESTDIR respected
 	@$(if $(PREFIX),$(MESON) configure $(BUILD) -Dprefix=$(PREFIX))
 	@$(MESON) install -C $(BUILD)
+
+reference: build ## the C interface as a page: docs/reference.html
+	@$(PYTHON) tools/gen_reference.py docs/reference.html include/tiga/tiga.h $(BUILD)/include/tiga/tiga_ops.h
 
 fmt: bootstrap ## clang-format over every C file
 	@git ls-files -z '*.c' '*.h' | xargs -0r clang-format-22 -i
