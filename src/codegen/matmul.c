@@ -18,6 +18,8 @@ typedef struct {
     LLVMValueRef row, column; /* at hand: the row, the tile's first column */
 } Matmul;
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /* One step of the tile: num vectors of columns; first: x = a b. */
 static void tile_step(Emit *e, const Matmul *m, LLVMValueRef k, LLVMValueRef *x, int num,
                       int64_t first_block, bool first) {
@@ -30,7 +32,8 @@ static void tile_step(Emit *e, const Matmul *m, LLVMValueRef k, LLVMValueRef *x,
     Source a = view_advance(e, m->a_source, a_at, 1);
     LLVMValueRef scale = emit_splat(e, emit_load(e, a.ptr, m->dtype, 1, 1, a.align), lanes);
     View run = {.rank = 1, .dim = {m->width}, .stride = {m->b_stride}};
-    uint64_t reach = (uint64_t)((m->width - 1) * m->b_stride + 1);
+    int64_t columns = least(m->width - first_block * lanes, num * (int64_t)lanes);
+    uint64_t reach = (uint64_t)((columns - 1) * m->b_stride + 1);
     Source b = view_advance(e, m->b_source, b_at, reach);
     for (int t = 0; t < num; t++) {
         int64_t left = m->width - (first_block + t) * lanes;
