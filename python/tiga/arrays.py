@@ -72,8 +72,16 @@ def signature(value: Any, first_axis: int) -> tuple[Any, ...]:
     if kind in (FLOAT, INT):
         return (kind,)
     if kind == STATIC:
-        return kind, type(value), value
+        return kind, _exact(value)
     return kind, value.dtype, tuple(value.shape[first_axis:]), len(value.shape) < first_axis
+
+
+def _exact(value: Any) -> Any:
+    """What tells values apart that Python holds equal and a trace does not: 1, 1.0 and True, 0.0 and -0.0."""
+    kind = type(value)
+    if kind is tuple:
+        return kind, tuple(map(_exact, value))
+    return kind, value.hex() if kind is float else value
 
 
 def check(name: str, value: Any, what: str) -> None:

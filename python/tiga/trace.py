@@ -105,7 +105,7 @@ class Trace:
         """False where something that the functions read has changed."""
         try:
             return all(test(getter(kernel, values)) for getter, test in self._guards)
-        except (AttributeError, KeyError, IndexError, ValueError):  # what was read is no longer there
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError):  # what was read is no longer there
             return False
 
     def arrays(self, kernel: Any, values: list[Any]) -> tuple[Any, ...]:

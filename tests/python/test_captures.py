@@ -101,6 +101,31 @@ def test_static_params_are_part_of_the_key():
     assert run(Kernel(), mode="plain", flag=True) == [-3, -1, -2]
 
 
+def test_numbers_in_a_static_param_keep_their_kind():
+    class Scaled(tg.MessagePassing):
+        reducer = tg.max()
+
+        def edge(self, src, dst, edge, p):
+            return src.x * p[0]
+
+    x = np.array([3, 4, 5])
+    dtypes = [Scaled()(graph=RING, src={"x": x}, p=(number,)).dtype for number in (1, 1.0, 2)]
+    assert dtypes == [np.int64, np.float32, np.int64]
+    signs = [Scaled()(graph=RING, src={"x": np.ones(3)}, p=(zero,)) for zero in (0.0, -0.0)]
+    assert [np.signbit(y[0]) for y in signs] == [False, True]
+
+
+def test_a_default_that_is_gone_traces_again():
+    class Scaled(tg.MessagePassing):
+        def edge(self, src, dst, edge, p=2.0):
+            return src.x * p
+
+    assert run(Scaled()) == [6, 2, 4]
+    Scaled.edge.__defaults__ = None
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'p'"):
+        run(Scaled())
+
+
 def test_a_changed_number_traces_again():
     class Kernel(tg.MessagePassing):
         def __init__(self):
