@@ -1,12 +1,16 @@
-/* tiga-opt: IR text in, any stage out.
+/* tiga-opt: IR text or a formula in, any stage or results out.
  *
  *   tiga-opt --grad=out:src.x --pass=clean,fma --stage=iter layer.mlir
+ *   tiga-opt -e 'out = sum(edge.w * src.x)' --in=src.x=f32[16] --stage=llvm
+ *   tiga-opt -e 'out = sum(src.x)' --graph=row_ptr.npy,col_idx.npy --bind=src.x=x.npy --save=out=out.npy
  *
- * Reads a module from a file or standard input, does what the options say in their order, prints what
- * became of it. Faults go to standard error as "file:line:column: message"; the exit status is 1 then. */
+ * Reads a module from a file or standard input, or takes a formula; does what the options say in their
+ * order; prints what became of it, or runs it where data is given. Faults go to standard error as
+ * "file:line:column: message"; the exit status is 1 then. */
 #include "base/mem.h"
 #include "base/status.h"
 #include "codegen/codegen.h"
+#include "execute.h"
 #include "text/text.h"
 #include "ir/verify.h"
 #include "opt/opt.h"
@@ -26,7 +30,8 @@ typedef Status Action(Tool *t, const char *argument);
 enum { MAX_ACTIONS = 64 };
 
 struct Tool {
-    const char *file;
+    const char *file, *formula;
+    Execution execution;
     struct {
         Action *run;
         const char *argument;
@@ -189,16 +194,36 @@ static Status read_all(Tool *t, Text *out) {
     return failed ? err_set(ST_INVAL, "cannot be read") : ST_OK;
 }
 
+static Status read_module(Tool *t) {
+    Text text = {.arena = t->arena};
+    if (t->formula) {
+        Fn *f;
+        Status st = execute_formula(t->arena, &t->execution, t->formula, &f);
+        if (!st) *vec_push(t->arena, &t->module.functions) = f;
+        return st;
+    }
+    if (t->execution.num_in) return err_set(ST_INVAL, "--in gives types to a formula (-e)");
+    Status st = read_all(t, &text);
+    return st ? st : text_parse(t->arena, text.text ? text.text : "", text.len, &t->module);
+}
+
+/* Results instead of text. */
+static Status run_module(Tool *t) {
+    if (t->module.functions.len != 1) return err_set(ST_INVAL, "to run there must be one function, not %u", t->module.functions.len);
+    return execute_run(t->arena, &t->execution, t->module.functions.data[0]);
+}
+
 static Status take_steps(Tool *t) {
     if (t->irdl) return fputs(text_irdl(t->arena), stdout), ST_OK;
-    Text text = {.arena = t->arena};
-    Status st = read_all(t, &text);
-    if (!st) st = text_parse(t->arena, text.text ? text.text : "", text.len, &t->module);
+    Status st = execute_load(t->arena, &t->execution);
+    if (!st) st = read_module(t);
     if (!st) st = verify_all(t, "parsing");
     for (int k = 0; !st && k < t->num_actions; k++)
         st = t->actions[k].run(t, t->actions[k].argument);
-    if (!st && !t->is_printed) fputs(text_print_module(t->arena, &t->module), stdout);
-    return st;
+    if (st || t->is_printed) return st;
+    if (execute_is_wanted(&t->execution)) return run_module(t);
+    fputs(text_print_module(t->arena, &t->module), stdout);
+    return ST_OK;
 }
 
 /* Under the guard: what unwinds frees its arenas itself. */
@@ -215,13 +240,13 @@ static Status run(void *ctx) {
 static void print_fault(const Tool *t) {
     const char *message = err_message();
     bool placed = *message >= '0' && *message <= '9';
-    fprintf(stderr, "%s:%s%s\n", strcmp(t->file, "-") ? t->file : "<stdin>", placed ? "" : " ",
-            message);
+    const char *name = t->formula ? "<formula>" : strcmp(t->file, "-") ? t->file : "<stdin>";
+    fprintf(stderr, "%s:%s%s\n", name, placed ? "" : " ", message);
 }
 
 /* ---- options ---- */
 
-enum { KEY_pass = 256, KEY_grad, KEY_stage, KEY_verify, KEY_irdl };
+enum { KEY_pass = 256, KEY_grad, KEY_stage, KEY_verify, KEY_irdl, KEY_in, KEY_graph, KEY_coo, KEY_bind, KEY_save, KEY_interp };
 
 static const struct argp_option options[] = {
     {"pass", KEY_pass, "NAMES", 0, "Run these passes, separated by commas", 0},
@@ -229,8 +254,40 @@ static const struct argp_option options[] = {
     {"stage", KEY_stage, "STAGE", 0, "domain, iter, kernel, task, llvm, llvm-opt or asm", 0},
     {"verify", KEY_verify, NULL, 0, "Verify after every step", 0},
     {"irdl", KEY_irdl, NULL, 0, "Print the IRDL description of the dialects and stop", 0},
+    {NULL, 0, NULL, 0, "A formula, data:", 1},
+    {"formula", 'e', "TEXT", 0, "The program, in place of a file", 1},
+    {"in", KEY_in, "NAME=TYPE", 0, "An input's dtype and feature shape: --in=src.x=f32[16]; else float32 scalars", 1},
+    {"graph", KEY_graph, "ROW_PTR,COL_IDX", 0, "Run on this relation, from .npy files", 1},
+    {"coo", KEY_coo, "SRC,DST", 0, "Run on this relation, from .npy files", 1},
+    {"bind", KEY_bind, "NAME=FILE", 0, "An argument, from a .npy file, which also gives a formula its type", 1},
+    {"save", KEY_save, "NAME=FILE", 0, "Write a result as .npy; without one, results are printed", 1},
+    {"interp", KEY_interp, NULL, 0, "Run on the interpreter", 1},
     {0},
 };
+
+static void add_word(struct argp_state *state, const char **list, int *n, const char *word) {
+    if (*n == MAX_FILES) argp_error(state, "more than %d of one option", MAX_FILES);
+    list[(*n)++] = word;
+}
+
+static error_t parse_data_option(int key, char *argument, struct argp_state *state) {
+    Tool *t = state->input;
+    Execution *x = &t->execution;
+    switch (key) {
+    case 'e': t->formula = argument; return 0;
+    case KEY_in: add_word(state, x->in, &x->num_in, argument); return 0;
+    case KEY_bind: add_word(state, x->bind, &x->num_bind, argument); return 0;
+    case KEY_save: add_word(state, x->save, &x->num_save, argument); return 0;
+    case KEY_graph: x->csr = argument; return 0;
+    case KEY_coo: x->coo = argument; return 0;
+    case KEY_interp: x->interp = true; return 0;
+    case ARGP_KEY_END:
+        if (x->csr && x->coo) argp_error(state, "--graph or --coo, not both");
+        if (t->formula && state->arg_num) argp_error(state, "a formula or a file, not both");
+        return 0;
+    default: return ARGP_ERR_UNKNOWN;
+    }
+}
 
 static error_t add_action(struct argp_state *state, Action *action, const char *argument) {
     Tool *t = state->input;
@@ -252,7 +309,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state) {
         if (state->arg_num > 0) argp_error(state, "one file only");
         t->file = argument;
         return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return parse_data_option(key, argument, state);
     }
 }
 
@@ -275,8 +332,7 @@ int main(int argc, char **argv) {
         .parser = parse_option,
         .args_doc = "[FILE]",
         .doc = "Reads a Tiga program (\"-\" or nothing: from standard input), takes these steps in "
-               "their "
-               "order and prints what became of it.\v",
+               "their order and prints what became of it, or runs it where data is given.\v",
         .help_filter = help_filter,
     };
     Tool t = {.file = "-"};
