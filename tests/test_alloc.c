@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int64_t row_ptr[] = {0, 2, 3, 5}, col_idx[] = {0, 2, 1, 0, 1}, dst_of[] = {0, 0, 1, 2, 2};
+static const int64_t row_ptr[] = {0, 2, 3, 5}, col_idx[] = {0, 2, 1, 0, 1},
+                     dst_of[] = {0, 0, 1, 2, 2};
 static const float ones[] = {1, 1, 1, 1, 1};
 static float x[] = {1, 2, 3}, w[] = {.5f, .5f, .5f, .5f, .5f};
 
@@ -31,9 +32,9 @@ typedef struct {
 } Scenario;
 
 static void args_of(tg_arg *args, float *out, float *dx, float *ddx) {
-    const tg_arg all[] = {{"src.x", tg_f32(x, 3)},         {"edge.w", tg_f32(w, 5)},
-                          {"cot.out", tg_f32(ones, 3)},    {"cot.grad.src.x", tg_f32(ones, 3)},
-                          {"out", tg_f32(out, 3)},         {"grad.src.x", tg_f32(dx, 3)},
+    const tg_arg all[] = {{"src.x", tg_f32(x, 3)},        {"edge.w", tg_f32(w, 5)},
+                          {"cot.out", tg_f32(ones, 3)},   {"cot.grad.src.x", tg_f32(ones, 3)},
+                          {"out", tg_f32(out, 3)},        {"grad.src.x", tg_f32(dx, 3)},
                           {"grad2.src.x", tg_f32(ddx, 3)}};
     memcpy(args, all, sizeof all);
 }
@@ -140,7 +141,8 @@ static tg_reducer *own_reducer(void) {
 static void build(void) {
     const tg_dtype dtype = TG_FLOAT32;
     tg_builder *b = tg_builder_new(false);
-    tg_val m = tg_mul(b, tg_in(b, "edge.w", TG_FLOAT32, 0, NULL), tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)));
+    tg_val m = tg_mul(b, tg_in(b, "edge.w", TG_FLOAT32, 0, NULL),
+                      tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)));
     tg_reducer *sum = tg_reducer_builtin("mean", true, 0), *own = own_reducer();
     tg_out(b, "out", tg_reduce(b, sum, &m, 1));
     tg_out(b, "own", tg_reduce(b, own, &m, 1));
@@ -179,12 +181,17 @@ static void make_graphs(void) {
 
 /* ---- the loop ---- */
 
-static const Scenario scenarios[] = {
-    {"make_programs", make_programs, false}, {"run_second_order", run_second_order, true},
-    {"run_from_scratch", run_from_scratch, false}, {"run_reference", run_reference, false},
-    {"bind_and_call", bind_and_call, false}, {"split", split, false}, {"show", show, false},
-    {"show_code", show_code, false}, {"parse_text", parse_text, false}, {"build", build, false},
-    {"make_graphs", make_graphs, false}};
+static const Scenario scenarios[] = {{"make_programs", make_programs, false},
+                                     {"run_second_order", run_second_order, true},
+                                     {"run_from_scratch", run_from_scratch, false},
+                                     {"run_reference", run_reference, false},
+                                     {"bind_and_call", bind_and_call, false},
+                                     {"split", split, false},
+                                     {"show", show, false},
+                                     {"show_code", show_code, false},
+                                     {"parse_text", parse_text, false},
+                                     {"build", build, false},
+                                     {"make_graphs", make_graphs, false}};
 
 static void succeed(const Scenario *s) {
     tg_errclear();
@@ -207,10 +214,13 @@ static bool attempt(const Scenario *s, int64_t n, void (*fail_at)(int64_t), int6
     tg_trim();
     if (s->compiles) variant_clear();
     tg_status st = tg_errcode();
-    if (st != TG_OK && st != TG_ENOMEM) fail_msg("%s, allocation %d: status %d, %s", s->name, (int)n, st, tg_errmsg());
-    if (st && !strstr(tg_errmsg(), "out of memory")) fail_msg("%s, allocation %d: '%s'", s->name, (int)n, tg_errmsg());
+    if (st != TG_OK && st != TG_ENOMEM)
+        fail_msg("%s, allocation %d: status %d, %s", s->name, (int)n, st, tg_errmsg());
+    if (st && !strstr(tg_errmsg(), "out of memory"))
+        fail_msg("%s, allocation %d: '%s'", s->name, (int)n, tg_errmsg());
     if (!s->compiles && live() != before)
-        fail_msg("%s, allocation %d failing: %d blocks leak", s->name, (int)n, (int)(live() - before));
+        fail_msg("%s, allocation %d failing: %d blocks leak", s->name, (int)n,
+                 (int)(live() - before));
     assert_memory_equal(x, x_before, sizeof x);
     assert_memory_equal(w, w_before, sizeof w);
     return st == TG_OK;
@@ -266,7 +276,8 @@ static int set_up(void **state) {
     args_of(args, out, dx, ddx);
     graph = tg_graph_csr(3, 3, row_ptr, col_idx);
     program = tg_program_new(formula);
-    tg_program *dp = tg_program_grad(program, "out", "src.x"), *ddp = tg_program_grad(dp, "grad.src.x", "src.x");
+    tg_program *dp = tg_program_grad(program, "out", "src.x"),
+               *ddp = tg_program_grad(dp, "grad.src.x", "src.x");
     typed = tg_program_typed(dp, args, 3);
     second = tg_program_typed(ddp, args, 4);
     text = tg_ir(typed, "domain");

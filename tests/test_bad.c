@@ -19,8 +19,10 @@ enum { MAX_ARGS = 24, MAX_TEXT = 1 << 16 };
 
 static bool bless;
 static double memory[64];
-static const char usual[] = "src.x=f32[3] dst.x=f32[3] dst.b=f32[3] node.x=f32[3] edge.w=f32[5] node.h=f32[3,2] src.h=f32[3,2] "
-                            "edge.h=f32[5,2] W=f32[2,3] alpha=f32[] src.d=f64[3] edge.k=i64[5] edge.m=bool[5]";
+static const char usual[] =
+    "src.x=f32[3] dst.x=f32[3] dst.b=f32[3] node.x=f32[3] edge.w=f32[5] node.h=f32[3,2] "
+    "src.h=f32[3,2] "
+    "edge.h=f32[5,2] W=f32[2,3] alpha=f32[] src.d=f64[3] edge.k=i64[5] edge.m=bool[5]";
 
 typedef struct {
     char formula[2048];
@@ -69,7 +71,8 @@ static size_t bind(const Case *c, char *text, tg_arg *args) {
     size_t n = 0;
     char *rest = NULL;
     strcpy(text, c->bindings ? c->bindings : usual);
-    for (char *word = strtok_r(text, " ", &rest); word && n < MAX_ARGS; word = strtok_r(NULL, " ", &rest))
+    for (char *word = strtok_r(text, " ", &rest); word && n < MAX_ARGS;
+         word = strtok_r(NULL, " ", &rest))
         if (c->bindings || is_named(c->formula, word)) args[n++] = argument_of(word);
     return n;
 }
@@ -87,7 +90,9 @@ static Case read_case(char *block) {
             *colon = 0;
             c.outs = line + 5;
             c.wrt = colon + 3;
-        } else snprintf(c.formula + strlen(c.formula), sizeof c.formula - strlen(c.formula), "%s\n", line);
+        } else
+            snprintf(c.formula + strlen(c.formula), sizeof c.formula - strlen(c.formula), "%s\n",
+                     line);
     }
     return c;
 }
@@ -95,8 +100,9 @@ static Case read_case(char *block) {
 /* ---- what is said ---- */
 
 static void say(const Case *c, char *out, size_t size) {
-    static const char *const words[] = {"OK", "ETYPE", "EINVAL", "ERANGE", "ESHAPE", "ENAME",
-                                        "ESYNTAX", "EUNSUPPORTED", "ENOMEM", "EINTR", "EBUG"};
+    static const char *const words[] = {"OK",     "ETYPE", "EINVAL",  "ERANGE",
+                                        "ESHAPE", "ENAME", "ESYNTAX", "EUNSUPPORTED",
+                                        "ENOMEM", "EINTR", "EBUG"};
     static const int64_t src[] = {0, 2, 1, 0, 1}, dst[] = {0, 0, 1, 2, 2};
     char text[2048];
     tg_arg args[MAX_ARGS];

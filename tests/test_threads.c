@@ -41,7 +41,8 @@ static void bind(Binding *b, int kind) {
     b->args[0] = (tg_arg){"src.x", tg_dense(wide ? (const void *)xd : xf, dtype, rank, shape)};
     b->args[1] = (tg_arg){"edge.w", tg_dense(wide ? (const void *)wd : wf, dtype, 1, &edges)};
     b->args[2] = (tg_arg){"out", tg_dense(wide ? (const void *)b->d : b->f, dtype, rank, shape)};
-    if (rows) b->args[1].array = tg_dense(wide ? (const void *)wd : wf, dtype, 2, (int64_t[]){EDGES, 1});
+    if (rows)
+        b->args[1].array = tg_dense(wide ? (const void *)wd : wf, dtype, 2, (int64_t[]){EDGES, 1});
 }
 
 static bool is_right(const Binding *b, int kind) {
@@ -62,7 +63,8 @@ static bool run_one(Worker *w, int kind, bool in_two_steps) {
 static bool gradient(Worker *w, int kind) {
     Binding b = {.f = {0}};
     bind(&b, kind);
-    tg_program *dp = tg_program_grad(w->p, "out", "src.x"), *typed = tg_program_typed(dp, b.args, 2);
+    tg_program *dp = tg_program_grad(w->p, "out", "src.x"),
+               *typed = tg_program_typed(dp, b.args, 2);
     size_t results = tg_program_num_results(typed);
     tg_program_free(dp);
     tg_program_free(typed);
@@ -106,7 +108,8 @@ static bool step(Worker *w, int k) {
 
 static void *work(void *ctx) {
     Worker *w = ctx;
-    if (!run_one(w, w->number % 4, false)) snprintf(w->fault, sizeof w->fault, "first run: %s", tg_errmsg());
+    if (!run_one(w, w->number % 4, false))
+        snprintf(w->fault, sizeof w->fault, "first run: %s", tg_errmsg());
     for (int k = 0; k < ROUNDS * 4 && !w->fault[0]; k++)
         if (!step(w, k)) snprintf(w->fault, sizeof w->fault, "step %d: %s", k, tg_errmsg());
     return NULL;
@@ -157,7 +160,8 @@ static void test_handles_of_one_typed_program(void **state) {
     Binding b = {.f = {0}};
     bind(&b, 0);
     tg_graph *g = tg_graph_csr(NODES, NODES, row_ptr, col_idx);
-    tg_program *p = tg_program_new("out = sum(edge.w * src.x)"), *typed = tg_program_typed(p, b.args, 2);
+    tg_program *p = tg_program_new("out = sum(edge.w * src.x)"),
+               *typed = tg_program_typed(p, b.args, 2);
     pthread_t threads[THREADS];
     Own own[THREADS];
     for (int k = 0; k < THREADS; k++) own[k] = (Own){tg_program_typed(typed, NULL, 0), g};

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool execute_is_wanted(const Execution *x) { return x->csr || x->coo || x->num_bind || x->num_save; }
+bool execute_is_wanted(const Execution *x) {
+    return x->csr || x->coo || x->num_bind || x->num_save;
+}
 
 static bool has_role(const char *name, const char *role) {
     size_t n = strlen(role);
@@ -17,7 +19,8 @@ static bool has_role(const char *name, const char *role) {
 }
 
 static int rows_of(const char *name) {
-    return has_role(name, "src") || has_role(name, "dst") || has_role(name, "edge") || has_role(name, "node");
+    return has_role(name, "src") || has_role(name, "dst") || has_role(name, "edge") ||
+           has_role(name, "node");
 }
 
 /* "a=b" in two; NULL where there is no "=". */
@@ -80,28 +83,35 @@ static Status read_type(Arena *a, const char *text, FormulaInput *in) {
     *in = (FormulaInput){0};
     const char *p = split_at(a, text, '=', &in->name);
     if (p && read_dtype(&p, &in->dtype) && read_shape(&p, in) && !*p) return ST_OK;
-    return err_set(ST_INVAL, "--in=%s: expected NAME=DTYPE[EXTENTS]: f32, f64, i32, i64 or bool, without the row axis", text);
+    return err_set(
+        ST_INVAL,
+        "--in=%s: expected NAME=DTYPE[EXTENTS]: f32, f64, i32, i64 or bool, without the row axis",
+        text);
 }
 
 static Status type_of_bound(const tg_arg *arg, FormulaInput *in) {
     const tg_array *x = &arg->array;
     int rows = rows_of(arg->name);
     if (x->rank < rows || x->rank - rows > MAX_RANK)
-        return err_set(ST_SHAPE, "--bind=%s: rank %d, expected %d to %d", arg->name, x->rank, rows, MAX_RANK + rows);
+        return err_set(ST_SHAPE, "--bind=%s: rank %d, expected %d to %d", arg->name, x->rank, rows,
+                       MAX_RANK + rows);
     *in = (FormulaInput){.name = arg->name, .dtype = (Dtype)x->dtype, .rank = x->rank - rows};
     for (int k = rows; k < x->rank; k++) in->dim[k - rows] = x->shape[k];
     return ST_OK;
 }
 
 /* --in names what the formula has and nothing that is bound. */
-static Status check_in(const Execution *x, const FormulaInput *in, const char *const *names, uint32_t n) {
-    if (find_bound(x, in->name)) return err_set(ST_NAME, "--in=%s: it is bound, which gives its type", in->name);
+static Status check_in(const Execution *x, const FormulaInput *in, const char *const *names,
+                       uint32_t n) {
+    if (find_bound(x, in->name))
+        return err_set(ST_NAME, "--in=%s: it is bound, which gives its type", in->name);
     for (uint32_t k = 0; k < n; k++)
         if (!strcmp(names[k], in->name)) return ST_OK;
     return err_set(ST_NAME, "--in=%s: the formula has no such input", in->name);
 }
 
-static Status input_types(Arena *a, const Execution *x, const char *const *names, uint32_t n, FormulaInput *types) {
+static Status input_types(Arena *a, const Execution *x, const char *const *names, uint32_t n,
+                          FormulaInput *types) {
     for (uint32_t k = 0; k < n; k++) {
         const tg_arg *bound = find_bound(x, names[k]);
         types[k] = (FormulaInput){.name = names[k], .dtype = DT_f32};
@@ -136,12 +146,14 @@ Status execute_formula(Arena *a, const Execution *x, const char *text, Fn **out)
 /* Rows of the first bound field of a role; -1 where there is none. */
 static int64_t bound_rows(const Execution *x, const char *role) {
     for (int k = 0; k < x->num_bind; k++)
-        if ((has_role(x->bound[k].name, role) || has_role(x->bound[k].name, "node")) && x->bound[k].array.rank)
+        if ((has_role(x->bound[k].name, role) || has_role(x->bound[k].name, "node")) &&
+            x->bound[k].array.rank)
             return x->bound[k].array.shape[0];
     return -1;
 }
 
-static Status read_pair(Arena *a, const char *option, const char *text, tg_array *first, tg_array *second) {
+static Status read_pair(Arena *a, const char *option, const char *text, tg_array *first,
+                        tg_array *second) {
     const char *path, *other = split_at(a, text, ',', &path);
     if (!other) return err_set(ST_INVAL, "--%s=%s: expected two files", option, text);
     Status st = npy_read(a, path, first);
@@ -161,7 +173,8 @@ static Status make_graph(Arena *a, const Execution *x, const Fn *f, tg_graph **o
     Status st = read_pair(a, x->csr ? "graph" : "coo", x->csr ? x->csr : x->coo, &p, &q);
     if (st) return st;
     if (x->csr && homogeneous && p.rank == 1 && p.shape[0] > 0) num_src = p.shape[0] - 1;
-    *out = x->csr ? tg_graph_from_csr(p, q, num_src, false) : tg_graph_from_coo(p, q, num_src, num_dst, false);
+    *out = x->csr ? tg_graph_from_csr(p, q, num_src, false)
+                  : tg_graph_from_coo(p, q, num_src, num_dst, false);
     return *out ? ST_OK : err_status();
 }
 
@@ -169,7 +182,9 @@ static Status need_graph(const Execution *x, const tg_program *p) {
     tg_end end;
     for (size_t k = 0; !x->csr && !x->coo && k < tg_program_num_inputs(p); k++)
         if (!tg_program_input(p, k, &end) && end.role != TG_ON_ALL)
-            return err_set(ST_INVAL, "'%s' has rows: --graph=ROW_PTR,COL_IDX or --coo=SRC,DST says of what", end.name);
+            return err_set(ST_INVAL,
+                           "'%s' has rows: --graph=ROW_PTR,COL_IDX or --coo=SRC,DST says of what",
+                           end.name);
     return ST_OK;
 }
 
@@ -195,7 +210,8 @@ static Status check_saves(const Run *r) {
     for (int k = 0; k < r->x->num_save; k++) {
         const char *name, *path = split_at(r->arena, r->x->save[k], '=', &name);
         if (!path) return err_set(ST_INVAL, "--save=%s: expected NAME=FILE", r->x->save[k]);
-        if (!ir_find_result(r->program->fn, name)) return err_set(ST_NAME, "--save=%s: the program has no such result", name);
+        if (!ir_find_result(r->program->fn, name))
+            return err_set(ST_NAME, "--save=%s: the program has no such result", name);
     }
     return ST_OK;
 }
@@ -209,7 +225,8 @@ static Status add_result(Run *r, const tg_end *end) {
                                                  : tg_graph_num_dst(r->graph);
     for (int k = 0; k < end->rank; k++) shape[rank++] = end->shape[k];
     for (int k = 0; k < rank; k++)
-        if (shape[k] < 0 || __builtin_mul_overflow(count, shape[k], &count) || count > INT64_MAX / 16)
+        if (shape[k] < 0 || __builtin_mul_overflow(count, shape[k], &count) ||
+            count > INT64_MAX / 16)
             return err_set(ST_NOMEM, "result '%s' is too large", end->name);
     void *data = arena_alloc(r->arena, (size_t)(count * dtype_size((Dtype)end->dtype)) + 1);
     *vec_push(r->arena, &r->args) = (tg_arg){end->name, tg_dense(data, end->dtype, rank, shape)};
@@ -265,7 +282,8 @@ static Status run_bound(Run *r) {
         if (!r->x->num_save || save_path(r, end.name)) st = add_result(r, &end);
     }
     if (st) return st;
-    st = (Status)(r->x->interp ? tg_reference : tg_run)(r->program, r->graph, r->args.data, r->args.len);
+    st = (Status)(r->x->interp ? tg_reference : tg_run)(r->program, r->graph, r->args.data,
+                                                        r->args.len);
     return st ? st : give_results(r);
 }
 

@@ -10,7 +10,8 @@ enum { MAX_FILES = 64 };
 /* Options as they were written; execute_load reads the files. */
 typedef struct {
     const char *csr, *coo; /* "ROW_PTR,COL_IDX", "SRC,DST" */
-    const char *bind[MAX_FILES], *save[MAX_FILES], *in[MAX_FILES]; /* "NAME=FILE", "NAME=f32[2,3]" */
+    const char *bind[MAX_FILES], *save[MAX_FILES],
+        *in[MAX_FILES]; /* "NAME=FILE", "NAME=f32[2,3]" */
     int num_bind, num_save, num_in;
     bool interp;
     tg_arg bound[MAX_FILES];

@@ -22,7 +22,8 @@ typedef struct {
 } Header;
 
 static void fail(Header *h, const char *why) {
-    if (!h->status) h->status = err_set(ST_INVAL, "%s: no .npy file of this kind: %s", h->name, why);
+    if (!h->status)
+        h->status = err_set(ST_INVAL, "%s: no .npy file of this kind: %s", h->name, why);
 }
 
 static void skip_space(Header *h) {
@@ -38,7 +39,8 @@ static bool take(Header *h, const char *text) {
 }
 
 static void need(Header *h, const char *text) {
-    if (!h->status && !take(h, text)) fail(h, "the header is no dict of descr, fortran_order and shape");
+    if (!h->status && !take(h, text))
+        fail(h, "the header is no dict of descr, fortran_order and shape");
 }
 
 /* 'text', without escapes; "" after a fault. */
@@ -53,7 +55,9 @@ static void take_string(Header *h, char *out, size_t size) {
 static void take_descr(Header *h) {
     char text[32];
     if (take(h, "[")) {
-        h->status = err_set(ST_TYPE, "%s: a structured dtype; float32, float64, int32, int64 and bool are read", h->name);
+        h->status = err_set(
+            ST_TYPE, "%s: a structured dtype; float32, float64, int32, int64 and bool are read",
+            h->name);
         return;
     }
     take_string(h, text, sizeof text);
@@ -63,7 +67,9 @@ static void take_descr(Header *h) {
         return;
     }
     if (!h->status)
-        h->status = err_set(ST_TYPE, "%s: dtype '%s'; '<f4', '<f8', '<i4', '<i8' and '|b1' are read", h->name, text);
+        h->status =
+            err_set(ST_TYPE, "%s: dtype '%s'; '<f4', '<f8', '<i4', '<i8' and '|b1' are read",
+                    h->name, text);
 }
 
 static void take_order(Header *h) {
@@ -74,9 +80,11 @@ static void take_order(Header *h) {
 static int64_t take_extent(Header *h) {
     int64_t n = 0;
     skip_space(h);
-    if (h->p == h->end || *h->p < '0' || *h->p > '9') fail(h, "a shape is a tuple of whole numbers");
+    if (h->p == h->end || *h->p < '0' || *h->p > '9')
+        fail(h, "a shape is a tuple of whole numbers");
     for (; !h->status && h->p < h->end && *h->p >= '0' && *h->p <= '9'; h->p++)
-        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *h->p - '0', &n)) fail(h, "an extent beyond 2^63");
+        if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *h->p - '0', &n))
+            fail(h, "an extent beyond 2^63");
     return n;
 }
 
@@ -160,15 +168,18 @@ Status npy_parse(const char *name, const void *bytes, size_t size, tg_array *out
     const unsigned char *p = bytes;
     Header h = {.name = name};
     size_t start = size >= 8 && p[6] == 1 ? 10 : 12, len = 0;
-    if (size < start || memcmp(p, magic, 6) != 0) return fail(&h, "it does not start as one"), h.status;
+    if (size < start || memcmp(p, magic, 6) != 0)
+        return fail(&h, "it does not start as one"), h.status;
     if (p[6] < 1 || p[6] > 3 || p[7] != 0)
-        return err_set(ST_UNSUPPORTED, "%s: .npy version %d.%d; 1.0, 2.0 and 3.0 are read", name, p[6], p[7]);
+        return err_set(ST_UNSUPPORTED, "%s: .npy version %d.%d; 1.0, 2.0 and 3.0 are read", name,
+                       p[6], p[7]);
     for (size_t k = start; k-- > 8;) len = len << 8 | p[k];
     if (len > size - start) return fail(&h, "the header ends behind the file"), h.status;
     h.p = (const char *)p + start;
     h.end = h.p + len;
     parse_header(&h);
-    Status st = h.status ? h.status : take_data(&h, (const char *)p + start + len, size - start - len);
+    Status st =
+        h.status ? h.status : take_data(&h, (const char *)p + start + len, size - start - len);
     if (!st) *out = h.array;
     return st;
 }
@@ -201,9 +212,13 @@ Status npy_read(Arena *a, const char *path, tg_array *out) {
 }
 
 static size_t write_header(char *out, size_t size, const tg_array *x) {
-    size_t n = (size_t)snprintf(out, size, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr[x->dtype]);
+    size_t n = (size_t)snprintf(out, size, "{'descr': '%s', 'fortran_order': False, 'shape': (",
+                                descr[x->dtype]);
     for (int k = 0; k < x->rank; k++)
-        n += (size_t)snprintf(out + n, size - n, "%lld%s", (long long)x->shape[k], x->rank == 1 ? "," : k + 1 < x->rank ? ", " : "");
+        n += (size_t)snprintf(out + n, size - n, "%lld%s", (long long)x->shape[k],
+                              x->rank == 1      ? ","
+                              : k + 1 < x->rank ? ", "
+                                                : "");
     n += (size_t)snprintf(out + n, size - n, "), }");
     while ((10 + n + 1) % 64) out[n++] = ' '; /* data starts at a multiple of 64 */
     out[n++] = '\n';
@@ -215,11 +230,13 @@ Status npy_write(const char *path, const tg_array *x) {
     tg_array dense = *x;
     int64_t bytes;
     size_t n = write_header(header, sizeof header, x);
-    unsigned char start[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
+    unsigned char start[] = {
+        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8)};
     lay_out(&dense, false, &bytes);
     FILE *out = fopen(path, "wb");
     if (!out) return err_set(ST_NAME, "%s: cannot be written", path);
-    bool fine = fwrite(start, 1, sizeof start, out) == sizeof start && fwrite(header, 1, n, out) == n &&
+    bool fine = fwrite(start, 1, sizeof start, out) == sizeof start &&
+                fwrite(header, 1, n, out) == n &&
                 fwrite(x->data, 1, (size_t)bytes, out) == (size_t)bytes;
     fine &= fclose(out) == 0;
     return fine ? ST_OK : err_set(ST_INVAL, "%s: cannot be written", path);

@@ -209,7 +209,9 @@ static Status read_module(Tool *t) {
 
 /* Results instead of text. */
 static Status run_module(Tool *t) {
-    if (t->module.functions.len != 1) return err_set(ST_INVAL, "to run there must be one function, not %u", t->module.functions.len);
+    if (t->module.functions.len != 1)
+        return err_set(ST_INVAL, "to run there must be one function, not %u",
+                       t->module.functions.len);
     return execute_run(t->arena, &t->execution, t->module.functions.data[0]);
 }
 
@@ -246,7 +248,19 @@ static void print_fault(const Tool *t) {
 
 /* ---- options ---- */
 
-enum { KEY_pass = 256, KEY_grad, KEY_stage, KEY_verify, KEY_irdl, KEY_in, KEY_graph, KEY_coo, KEY_bind, KEY_save, KEY_interp };
+enum {
+    KEY_pass = 256,
+    KEY_grad,
+    KEY_stage,
+    KEY_verify,
+    KEY_irdl,
+    KEY_in,
+    KEY_graph,
+    KEY_coo,
+    KEY_bind,
+    KEY_save,
+    KEY_interp
+};
 
 static const struct argp_option options[] = {
     {"pass", KEY_pass, "NAMES", 0, "Run these passes, separated by commas", 0},
@@ -256,11 +270,14 @@ static const struct argp_option options[] = {
     {"irdl", KEY_irdl, NULL, 0, "Print the IRDL description of the dialects and stop", 0},
     {NULL, 0, NULL, 0, "A formula, data:", 1},
     {"formula", 'e', "TEXT", 0, "The program, in place of a file", 1},
-    {"in", KEY_in, "NAME=TYPE", 0, "An input's dtype and feature shape: --in=src.x=f32[16]; else float32 scalars", 1},
+    {"in", KEY_in, "NAME=TYPE", 0,
+     "An input's dtype and feature shape: --in=src.x=f32[16]; else float32 scalars", 1},
     {"graph", KEY_graph, "ROW_PTR,COL_IDX", 0, "Run on this relation, from .npy files", 1},
     {"coo", KEY_coo, "SRC,DST", 0, "Run on this relation, from .npy files", 1},
-    {"bind", KEY_bind, "NAME=FILE", 0, "An argument, from a .npy file, which also gives a formula its type", 1},
-    {"save", KEY_save, "NAME=FILE", 0, "Write a result as .npy; without one, results are printed", 1},
+    {"bind", KEY_bind, "NAME=FILE", 0,
+     "An argument, from a .npy file, which also gives a formula its type", 1},
+    {"save", KEY_save, "NAME=FILE", 0, "Write a result as .npy; without one, results are printed",
+     1},
     {"interp", KEY_interp, NULL, 0, "Run on the interpreter", 1},
     {0},
 };

@@ -69,7 +69,8 @@ static inline Graph *fuzz_graph(void) {
     const IndexArray s = {src, EDGES, 4, false}, d = {dst, EDGES, 4, false};
     const Csr *by_src;
     if (g) return g;
-    FUZZ_CHECK(!graph_from_coo(&s, &d, NODES, NODES, false, &g) && !graph_csr(g, false, &by_src), "%s", err_message());
+    FUZZ_CHECK(!graph_from_coo(&s, &d, NODES, NODES, false, &g) && !graph_csr(g, false, &by_src),
+               "%s", err_message());
     return g;
 }
 
@@ -83,7 +84,8 @@ static inline bool fuzz_domain(Arena *a, const Fn *f, Domain *out) {
         graphs[r] = fuzz_graph();
     }
     for (uint32_t r = 0; r < f->relations.len; r++)
-        if (size[f->relations.data[r].src] != NODES || size[f->relations.data[r].dst] != NODES) return false;
+        if (size[f->relations.data[r].src] != NODES || size[f->relations.data[r].dst] != NODES)
+            return false;
     *out = (Domain){size, graphs};
     return true;
 }
@@ -91,16 +93,19 @@ static inline bool fuzz_domain(Arena *a, const Fn *f, Domain *out) {
 static inline int64_t elements(const Type *t) {
     int64_t n = t->set == SET_ALL ? 1 : EDGES;
     for (int k = 0; k < t->rank; k++)
-        if (__builtin_mul_overflow(n, dim_is_set(t->dim[k]) ? EDGES : t->dim[k], &n)) return INT64_MAX;
+        if (__builtin_mul_overflow(n, dim_is_set(t->dim[k]) ? EDGES : t->dim[k], &n))
+            return INT64_MAX;
     return n;
 }
 
 static inline bool is_small(const Fn *f) {
     int64_t sum = 0;
-    if (ir_count(f) > MAX_VALUES || f->inputs.len > MAX_ENDS || f->results.len > MAX_ENDS) return false;
+    if (ir_count(f) > MAX_VALUES || f->inputs.len > MAX_ENDS || f->results.len > MAX_ENDS)
+        return false;
     for (Val v = 1; v < ir_count(f); v++)
         for (uint32_t k = 0; k < ir_node(f, v)->num_results; k++)
-            if (__builtin_add_overflow(sum, elements(&ir_node(f, v)->types[k]), &sum) || sum > MAX_ELEMENTS)
+            if (__builtin_add_overflow(sum, elements(&ir_node(f, v)->types[k]), &sum) ||
+                sum > MAX_ELEMENTS)
                 return false;
     return true;
 }
@@ -121,8 +126,8 @@ static inline void compare_runs(const Fn *f, const Plan *p) {
     for (uint32_t k = 0; k < f->results.len; k++) {
         const char *name = f->results.data[k].name;
         const Named *b = store_find(&kernels, name);
-        FUZZ_CHECK(b && same_bits(store_find(&whole, name), b), "'%s' differs in the plan\n%s", name,
-                   text_print(start.arena, f));
+        FUZZ_CHECK(b && same_bits(store_find(&whole, name), b), "'%s' differs in the plan\n%s",
+                   name, text_print(start.arena, f));
     }
     arena_free(start.arena);
 }
@@ -141,7 +146,8 @@ static inline void fuzz_function(const Fn *f) {
             fuzz_verify(stages[k], stage);
             fuzz_text(stages[k], text_print(a, stage));
         }
-        for (uint32_t k = 0; k < p->kernels.len; k++) fuzz_verify("plan_run", p->kernels.data[k].body);
+        for (uint32_t k = 0; k < p->kernels.len; k++)
+            fuzz_verify("plan_run", p->kernels.data[k].body);
         compare_runs(prepared, p);
         arena_free(p->arena);
     }
