@@ -79,6 +79,19 @@ static void every_cast(void **state) {
         }
 }
 
+/* The last block of 33 holds one lane, and what it is cut from is wider. */
+static void a_lone_lane_of_a_cast(void **state) {
+    (void)state;
+    Fn *f = program();
+    ir_add_result(f, "y", ir_cast(f, operand(f, 0, DT_i64, SET_ALL, 33), DT_i32));
+    ir_add_result(f, "z", ir_cast(f, operand(f, 0, DT_i64, SET_ALL, 33), DT_bool));
+    Val wide = operand(f, 2, DT_f64, E, 33); /* as many lanes as it has */
+    Val count = ir_reduce(f, ir_isnan(f, wide), map_all(E));
+    ir_add_result(f, "w", ir_cast(f, count, DT_i32));
+    check_program("lone lane", f, &plain, (Check){.fill = FILL_nasty});
+    ir_free(f);
+}
+
 /* ---- random compositions ---- */
 
 typedef struct {
@@ -278,9 +291,8 @@ static void large_dense_values(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_operation),
-        cmocka_unit_test(every_cast),
-        cmocka_unit_test(random_features),
+        cmocka_unit_test(every_operation),       cmocka_unit_test(every_cast),
+        cmocka_unit_test(a_lone_lane_of_a_cast), cmocka_unit_test(random_features),
         cmocka_unit_test(large_dense_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

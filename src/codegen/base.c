@@ -149,8 +149,14 @@ LLVMValueRef emit_load(Emit *e, LLVMValueRef ptr, Dtype d, unsigned lanes, unsig
     return from_memory(e, value, d);
 }
 
+/* One lane goes as a scalar: LLVM 22 makes a masked store of one lane of truncated integers as wide as
+ * they were before. */
 void emit_store(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, unsigned lanes,
                 unsigned count, unsigned align) {
+    if (count == 1 && lanes > 1) {
+        value = emit_lane(e, value, 0);
+        lanes = 1;
+    }
     LLVMTypeRef type = emit_vector(memory_type(e, d), lanes);
     if (d == DT_bool) value = LLVMBuildZExt(e->builder, value, type, "");
     if (count < lanes) {
