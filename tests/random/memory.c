@@ -112,7 +112,8 @@ static double float_value(uint64_t h, const Case *c) {
     if (nasty && h % 5 == 0) return nasty_float(h / 5, c);
     h = hash_u64(h, 1);
     if (c->data == DATA_whole) return (double)(h % 7) - 3;
-    return (double)(h % 4001) / 1000 - 2.0001; /* no zeros: gradients there are nobody's business */
+    return (double)(h >> 11) * 0x1p-51 -
+           2; /* no ties and no zeros: gradients are not decided there */
 }
 
 static int64_t int_value(uint64_t h, const Case *c) {

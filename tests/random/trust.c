@@ -181,7 +181,7 @@ static Val disturb(Trust *t, Fn *to, Val v, const Val *args, Val y) {
     Val noise = ir_cast(to, ir_input(to, site_name(t, "noise", v, 0), type), DT_f64);
     Val size = abs_form(to, n, args, y), zero = ir_const_like(to, size, 0);
     Val most_sum = reach(to, n, args, size), far = between(to, most, most_sum, INFINITY);
-    if (!single && t->is_huge) far = ir_lt(to, ir_const_like(to, size, most), most_sum);
+    if (t->is_huge) far = ir_lt(to, ir_const_like(to, size, most), most_sum);
     Val error = ir_mul(to, size, ir_const_like(to, size, error_bound(t, v)));
     error = ir_mul(to, noise, ir_add(to, error, ir_const_like(to, size, least)));
     error = ir_where(to, between(to, -1, size, INFINITY), error, zero);
