@@ -31,7 +31,7 @@ static void descend(float *x, const float *grad, int n) {
 int main(void) {
     static float r[N][2], gain[E], goal[N];
     float w1[3 * HIDDEN], b1[HIDDEN] = {0}, w2[HIDDEN], dw1[3 * HIDDEN], db1[HIDDEN], dw2[HIDDEN],
-                          loss;
+                          loss = 0;
     const float one = 1;
     uint64_t numbers = stream(3);
     draw(r[0], 2 * N, &numbers);

@@ -28,7 +28,7 @@ static void print_rows(const char *name, const float *v, int rows, int cols) {
 int main(void) {
     const int64_t src[E] = {0, 1, 2, 0, 3, 4, 1, 2, 4}, dst[E] = {0, 0, 0, 1, 1, 2, 3, 4, 4};
     float x[N * IN], w[IN * HEADS * D], a_src[HEADS * D], a_dst[HEADS * D], out[N * HEADS * D];
-    float dw[IN * HEADS * D], da_src[HEADS * D], da_dst[HEADS * D], loss;
+    float dw[IN * HEADS * D], da_src[HEADS * D], da_dst[HEADS * D], loss = 0;
     const float one = 1;
     uint64_t numbers = stream(9);
     draw(x, N * IN, &numbers);

@@ -64,14 +64,14 @@ static double accuracy(const Task *t, const float *logits) {
 }
 
 static double train(const Task *t, uint64_t seed) {
-    Param w1 = {t->features, HIDDEN, 5e-4f}, b1 = {0, HIDDEN}, w2 = {HIDDEN, t->classes},
-          b2 = {0, t->classes};
+    Param w1 = {.rows = t->features, .cols = HIDDEN, .decay = 5e-4f}, b1 = {.cols = HIDDEN};
+    Param w2 = {.rows = HIDDEN, .cols = t->classes}, b2 = {.cols = t->classes};
     Param *params[NUM_PARAMS] = {&w1, &b1, &w2, &b2};
     uint64_t coins = stream(seed);
     for (int k = 0; k < NUM_PARAMS; k++) start(params[k], &coins);
     int64_t n = t->nodes, hidden = n * HIDDEN;
     float *keep = zeros(hidden, sizeof *keep), *logits = zeros(n * t->classes, sizeof *logits);
-    float loss, one = 1;
+    float loss = 0, one = 1;
 
     tg_program *forward = tg_program_new(network),
                *grad = tg_program_grad(forward, "loss", "W1 b1 W2 b2");
@@ -109,9 +109,6 @@ static double train(const Task *t, uint64_t seed) {
     tg_call_free(step);
     tg_program_free(grad);
     tg_program_free(forward);
-    for (int k = 0; k < NUM_PARAMS; k++) free(params[k]->value);
-    free(keep);
-    free(logits);
     return percent;
 }
 

@@ -65,7 +65,7 @@ int main(int argc, char **argv) {
     int64_t n = mesh.num_rows;
     double *u = zeros(n, sizeof *u), *p = zeros(n, sizeof *p), *r = zeros(n, sizeof *r),
            *ap = zeros(n, sizeof *ap);
-    double curve, dt = .5;
+    double curve = 0, dt = .5;
     u[0] = 1;
     tg_graph *g = tg_graph_coo(n, n, mesh.num_entries, mesh.col, mesh.row);
     tg_program *program = tg_program_new(product);

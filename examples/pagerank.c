@@ -44,7 +44,7 @@ int main(void) {
     tg_call *calls[] = {bind_step(step, g, friends_of, rank[0], rank[1], &change),
                         bind_step(step, g, friends_of, rank[1], rank[0], &change)};
     int steps = 0;
-    for (; change > 1e-4f; steps++) check(tg_call_run(calls[steps % 2]));
+    while (change > 1e-4f) check(tg_call_run(calls[steps++ % 2]));
     print_first(rank[steps % 2], 5);
     for (int k = 0; k < 2; k++) tg_call_free(calls[k]);
     tg_program_free(step);

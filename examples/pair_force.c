@@ -37,7 +37,7 @@ int main(void) {
     Vectors r = {{0, 0, 0}, {1.1, .1, 0}, {.4, 1.2, .1}, {.5, .3, 1}},
             way = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {1, 1, 1}};
     Vectors slope, curve, expected;
-    double energy, one = 1;
+    double energy = 0, one = 1;
     int64_t src[EDGES], dst[EDGES];
     for (int i = 0, e = 0; i < ATOMS; i++)
         for (int j = 0; j < ATOMS; j++)

@@ -130,10 +130,12 @@ typedef struct tg_graph tg_graph;
  * row_ptr has num_dst + 1 entries. Copies and validates in full; O(nodes + edges), parallel. */
 TG_API tg_graph *tg_graph_csr(int64_t num_dst, int64_t num_src, const int64_t *row_ptr,
                               const int64_t *col_idx);
-/* Edge e goes from src[e] to dst[e]; any order, duplicates kept. */
+/* Edge e goes from src[e] to dst[e]; any order, duplicates kept. Both have num_edges entries. Copies,
+ * validates and sorts stably by destination; O(nodes + edges). */
 TG_API tg_graph *tg_graph_coo(int64_t num_dst, int64_t num_src, int64_t num_edges,
                               const int64_t *src, const int64_t *dst);
-/* Destination i gathers from (i * degree + k) mod num_nodes, k in [0, degree). */
+/* Destination i gathers from (i * degree + k) mod num_nodes, k in [0, degree); that edge is number
+ * i * degree + k. */
 TG_API tg_graph *tg_graph_regular(int64_t num_nodes, int64_t degree);
 /* The same from int32 or int64 arrays of rank 1, strided as they are. Counts of -1 are taken from the
  * arrays (largest index + 1). full: tg_graph_findings then reports duplicates, self loops and unsorted
@@ -143,9 +145,13 @@ TG_API tg_graph *tg_graph_from_coo(tg_array src, tg_array dst, int64_t num_src, 
                                    bool full);
 TG_API tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t num_dst,
                                           bool full);
-TG_API tg_graph *tg_graph_transpose(const tg_graph *g); /* edges keep their numbers */
+/* Sources and destinations exchanged; edges keep their numbers. O(nodes + edges), once a graph. */
+TG_API tg_graph *tg_graph_transpose(const tg_graph *g);
+/* NULL is fine, here and in every *_free. */
 TG_API void tg_graph_free(tg_graph *g);
 
+/* Counts of a graph; of NULL 0. findings: text that lives as long as the graph. equal: the same edges with
+ * the same numbers, O(nodes + edges). */
 TG_API int64_t tg_graph_num_src(const tg_graph *g);
 TG_API int64_t tg_graph_num_dst(const tg_graph *g);
 TG_API int64_t tg_graph_num_edges(const tg_graph *g);
@@ -168,8 +174,10 @@ typedef struct tg_program tg_program;
  * Inside a reducer's parentheses src.x and dst.x are the edge's ends; outside, dst.x (or node.x) is the
  * node's own; src(v) and dst(v) gather a computed node value; a reducer goes one step: edges to
  * destinations, nodes to one value; axis= reduces features; a bare name is a parameter, or what a line
- * above defined. Every name on the left that no later line uses is a result; "out" always is.
- * dtypes and feature shapes come with the arguments. Grammar: docs/formula.md. */
+ * above defined. A reducer of your own is four lines: NAME.identity, .lift, .combine, .finalize. Every
+ * name on the left that no later line uses is a result; "out" always is.
+ * dtypes and feature shapes come with the arguments. Grammar: docs/formula.md. O(text); TG_ESYNTAX with line
+ * and column. */
 TG_API tg_program *tg_program_new(const char *formula);
 /* IR text as tg_ir prints it (its first function). */
 TG_API tg_program *tg_program_parse(const char *text);
@@ -186,13 +194,15 @@ typedef struct {
 
 /* Binds and runs once. Inputs that the program needs must be there; outputs that are not there are
  * not computed; names that the program does not know are refused. Compiles on first use of a
- * combination of dtypes, feature shapes and layouts, else finds the code in memory or on disk. */
+ * combination of dtypes, feature shapes and layouts (milliseconds), else finds the code in memory or on
+ * disk. An array is rows x feature shape: num_edges rows for "edge.w", of a parameter the shape alone.
+ * Outputs may overlap inputs, which are read first; not each other. */
 TG_API tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args,
                         size_t num_args);
 
-/* The same in two steps for hot loops: what can be checked and looked up once is. A call borrows the
- * program, the graph and the arrays' memory until it is freed; run it as often as you like, from one
- * thread at a time. */
+/* The same in two steps for hot loops: what can be checked and looked up once is, and a run costs less
+ * than a microsecond beside its kernels. A call borrows the program, the graph and the arrays' memory
+ * until it is freed; run it as often as you like, from one thread at a time. */
 typedef struct tg_call tg_call;
 TG_API tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *args,
                         size_t num_args);
