@@ -8,8 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A child of a process with threads: the thread sanitizer would refuse it, the search for leaks miss threads. */
+const char *__tsan_default_options(void);
+const char *__tsan_default_options(void) { return "die_after_fork=0"; }
+static bool in_child;
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void) { return in_child; }
 
 enum { THREADS = 8, ROUNDS = 12, NODES = 3, EDGES = 5 };
 
@@ -177,8 +187,56 @@ static void test_handles_of_one_typed_program(void **state) {
     tg_graph_free(g);
 }
 
+/* ---- a fork while another thread plans: the child plans the same program itself ---- */
+
+enum { FORKS = 40, MOST = 4000 };
+
+typedef struct {
+    tg_program *made[MOST];
+    atomic_int count;
+    atomic_bool stop;
+    const tg_graph *g;
+} Planner;
+
+static void *plan_on(void *ctx) {
+    Planner *q = ctx;
+    Worker w = {.g = q->g};
+    for (int k = 0; k < MOST && !atomic_load(&q->stop); k++) {
+        w.p = q->made[k] = tg_program_new("out = sum(edge.w * src.x)");
+        atomic_store(&q->count, k + 1);
+        run_one(&w, 0, false);
+    }
+    return NULL;
+}
+
+static void test_a_fork_while_planning(void **state) {
+    (void)state;
+    static Planner q;
+    pthread_t thread;
+    q.g = tg_graph_csr(NODES, NODES, row_ptr, col_idx);
+    assert_int_equal(pthread_create(&thread, NULL, plan_on, &q), 0);
+    while (atomic_load(&q.count) < 2) usleep(100);
+    for (int k = 0; k < FORKS; k++) {
+        pid_t child = fork();
+        if (child == 0) {
+            in_child = true;
+            alarm(20);
+            Worker w = {.p = q.made[atomic_load(&q.count) - 1], .g = q.g};
+            _exit(run_one(&w, 0, false) ? 0 : 1);
+        }
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    atomic_store(&q.stop, true);
+    pthread_join(thread, NULL);
+    for (int k = 0; k < q.count; k++) tg_program_free(q.made[k]);
+    tg_graph_free((tg_graph *)(uintptr_t)q.g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_fork_while_planning),
         cmocka_unit_test(test_an_untyped_program),
         cmocka_unit_test(test_handles_of_one_typed_program),
     };

@@ -8,8 +8,34 @@
 #include "opt/opt.h"
 #include "opt/vjp.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- the lock of what changes in programs: held for a few instructions, and while a process forks ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t planned = PTHREAD_COND_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void before_fork(void) { pthread_mutex_lock(&lock); }
+
+static void after_fork(void) { pthread_mutex_unlock(&lock); }
+
+static void after_fork_in_child(void) {
+    planned = (pthread_cond_t)PTHREAD_COND_INITIALIZER; /* its waiters stayed with the parent */
+    pthread_mutex_unlock(&lock);
+}
+
+static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
+
+static void enter(void) {
+    pthread_once(&once, watch_forks);
+    pthread_mutex_lock(&lock);
+}
+
+static void leave(void) { pthread_mutex_unlock(&lock); }
 
 /* ---- handles ---- */
 
@@ -18,7 +44,6 @@ static tg_program *program_new(Arena *takes, ProgramKind kind) {
     p->arena = takes;
     p->kind = kind;
     p->refs = 1;
-    pthread_mutex_init(&p->lock, NULL);
     return p;
 }
 
@@ -45,7 +70,6 @@ void tg_program_free(tg_program *p) {
     exec_free(p->exec);
     arena_free(p->plan_arena);
     arena_free(p->prepared_arena);
-    pthread_mutex_destroy(&p->lock);
     arena_free(p->arena);
 }
 
@@ -225,7 +249,7 @@ static tg_program *find_variant(const tg_program *p, const char *signature) {
 
 /* Two threads may build the same variant; the first to come back keeps it. */
 static Status add_variant(tg_program *p, const char *signature, tg_program *made, tg_program **out) {
-    pthread_mutex_lock(&p->lock);
+    enter();
     tg_program *there = find_variant(p, signature);
     Variant *v = there ? NULL : mem_alloc(sizeof *v + strlen(signature) + 1);
     if (v) {
@@ -233,7 +257,7 @@ static Status add_variant(tg_program *p, const char *signature, tg_program *made
         *v = (Variant){p->variants, strcpy((char *)(v + 1), signature), made};
         p->variants = v;
     }
-    pthread_mutex_unlock(&p->lock);
+    leave();
     if (!there && !v) return tg_program_free(made), err_set(ST_NOMEM, "out of memory: a program's variant");
     if (there) tg_program_free(made);
     *out = program_ref(there ? there : made);
@@ -250,9 +274,9 @@ Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, t
     uint32_t n;
     text_put(&signature, "");
     Status st = read_signature(a, formula_of(p), args, num_args, &inputs, &n, &signature);
-    pthread_mutex_lock(&own->lock);
+    enter();
     tg_program *there = st ? NULL : find_variant(p, signature.text);
-    pthread_mutex_unlock(&own->lock);
+    leave();
     if (there) *out = program_ref(there);
     else if (!st) {
         tg_program *made;
@@ -286,53 +310,81 @@ tg_program *tg_program_typed(const tg_program *p, const tg_arg *args, size_t num
 
 /* ---- plan and code ---- */
 
-static Status plan_now(void *ctx) {
-    tg_program *p = ctx;
-    if (p->fn->relations.len > 1)
-        return err_set(ST_UNSUPPORTED, "a program over %u relations cannot run on one graph", p->fn->relations.len);
-    Arena *prepared_arena = arena_new(), *plan_arena = arena_new();
-    const Fn *prepared = opt_prepare(prepared_arena, p->fn);
-    Status st = plan_check(prepared);
-    if (st) return arena_free(prepared_arena), arena_free(plan_arena), st;
-    Plan *plan = plan_run(plan_arena, prepared);
-    p->exec = exec_new(plan, debug_get("FAST_MATH") != NULL);
-    p->prepared_arena = prepared_arena;
-    p->plan_arena = plan_arena;
-    p->prepared = prepared;
-    p->plan = plan;
+typedef struct {
+    const tg_program *p;
+    Arena *prepared_arena, *plan_arena;
+    const Fn *prepared;
+    Plan *plan;
+    Exec *exec;
+} Planning;
+
+static Status plan_body(void *ctx) {
+    Planning *q = ctx;
+    const Fn *fn = q->p->fn;
+    if (fn->relations.len > 1)
+        return err_set(ST_UNSUPPORTED, "a program over %u relations cannot run on one graph", fn->relations.len);
+    q->prepared_arena = arena_new();
+    q->plan_arena = arena_new();
+    q->prepared = opt_prepare(q->prepared_arena, fn);
+    Status st = plan_check(q->prepared);
+    if (st) return arena_free(q->prepared_arena), arena_free(q->plan_arena), st;
+    q->plan = plan_run(q->plan_arena, q->prepared);
+    q->exec = exec_new(q->plan, debug_get("FAST_MATH") != NULL);
     return ST_OK;
 }
 
-/* Behind a guard of its own: a failure must not keep the lock, and what ended well stays. */
+static void publish(tg_program *p, const Planning *q) {
+    p->prepared_arena = q->prepared_arena;
+    p->plan_arena = q->plan_arena;
+    p->prepared = q->prepared;
+    p->exec = q->exec;
+    p->plan = q->plan;
+}
+
+/* True where the caller is to plan p: nobody of this process does, and a parent's threads are not here. */
+static bool claim(tg_program *p) {
+    enter();
+    while (!p->plan && p->planner == getpid()) pthread_cond_wait(&planned, &lock);
+    bool mine = !p->plan;
+    if (mine) p->planner = getpid();
+    leave();
+    return mine;
+}
+
+/* Behind a guard of its own: a failure must not keep the claim, and what ended well stays. */
 Status program_plan(tg_program *p) {
-    pthread_mutex_lock(&p->lock);
-    Status st = p->plan ? ST_OK : guard_run(plan_now, p);
-    pthread_mutex_unlock(&p->lock);
+    if (!claim(p)) return ST_OK;
+    Planning q = {.p = p};
+    Status st = guard_run(plan_body, &q);
+    enter();
+    if (!st) publish(p, &q);
+    p->planner = 0;
+    pthread_cond_broadcast(&planned);
+    leave();
     return st;
 }
 
 Status program_shown(const tg_program *p, tg_program **out) {
     tg_program *own = (tg_program *)(uintptr_t)p;
-    pthread_mutex_lock(&own->lock);
+    enter();
     *out = p->kind == PROGRAM_typed ? own : p->last;
-    pthread_mutex_unlock(&own->lock);
+    leave();
     return *out ? ST_OK : err_set(ST_INVAL, "nothing was called yet: types are known after the first run");
 }
 
 void program_ran(const tg_program *p, tg_program *typed, bool fresh) {
     tg_program *own = (tg_program *)(uintptr_t)p;
-    pthread_mutex_lock(&own->lock);
+    enter();
     own->last = typed;
     fresh ? own->misses++ : own->hits++;
-    pthread_mutex_unlock(&own->lock);
+    leave();
 }
 
 void program_counts(const tg_program *p, int64_t *hits, int64_t *misses) {
-    tg_program *own = (tg_program *)(uintptr_t)p;
-    pthread_mutex_lock(&own->lock);
+    enter();
     *hits = p->hits;
     *misses = p->misses;
-    pthread_mutex_unlock(&own->lock);
+    leave();
 }
 
 /* ---- ends ---- */

@@ -8,8 +8,8 @@
 #include "plan/plan.h"
 #include "run/exec.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 typedef enum { PROGRAM_formula, PROGRAM_gradient, PROGRAM_typed } ProgramKind;
 
@@ -30,13 +30,16 @@ struct tg_program {
     tg_program *base; /* of a gradient: shares */
     const char *outs, *wrt;
 
-    const Fn *fn;       /* of a typed program: the domain stage */
-    const Fn *prepared; /* made on first use, under lock */
+    const Fn *fn; /* of a typed program: the domain stage */
+
+    /* made on first use, then constant */
+    const Fn *prepared;
     Plan *plan;
     Exec *exec;
     Arena *plan_arena, *prepared_arena;
 
-    pthread_mutex_t lock; /* of all below, and of what planning makes */
+    /* under program.c's lock */
+    pid_t planner;     /* the process that plans it now, or 0 */
     Variant *variants; /* of an untyped program */
     tg_program *last;  /* the variant that ran last; borrows */
     int64_t hits, misses;
