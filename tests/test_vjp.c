@@ -306,6 +306,34 @@ static void what_no_result_needs_gets_zeros(void **state) {
     close_case(&w, p->f, g, s);
 }
 
+/* x after a chain of n relu(. + x). */
+static uint32_t size_of_chain_gradient(int n) {
+    World w;
+    Fn *g;
+    static const int32_t ends[] = {0, 0};
+    world_open(&w, __func__, true, 1, 1, 1, ends, ends + 1);
+    P program = program_new(&w, __func__), *p = &program;
+    Val x = in(p, "x", p->V, 0), y = x;
+    for (int k = 0; k < n; k++) {
+        Val sum = ADD(y, x), zero = ir_const_like(p->f, sum, 0);
+        y = ir_where(p->f, ir_le(p->f, sum, zero), zero, sum);
+    }
+    OUT("y", y);
+    g = GRADIENT(p->f, "y", "x");
+    SET(&w, "x", 1);
+    SET(&w, "cot.y", 1);
+    if (n < 20) EXPECT(&w, g, "grad.x", n + 1);
+    uint32_t size = ir_count(g);
+    close_case(&w, p->f, g, NULL);
+    return size;
+}
+
+static void gradients_of_long_chains_stay_small(void **state) {
+    (void)state;
+    size_of_chain_gradient(12);
+    assert_true(size_of_chain_gradient(200) < 3 * size_of_chain_gradient(100));
+}
+
 static void casts_between_floats_pass(void **state) {
     (void)state;
     CASE(true, 2, 2, 0, 1);
@@ -371,6 +399,7 @@ int main(void) {
         cmocka_unit_test(where_kills_the_dead_branch),
         cmocka_unit_test(piecewise_by_hand),
         cmocka_unit_test(what_no_result_needs_gets_zeros),
+        cmocka_unit_test(gradients_of_long_chains_stay_small),
         cmocka_unit_test(casts_between_floats_pass),
         cmocka_unit_test(wrong_names_and_types_are_refused),
         cmocka_unit_test(names_and_structure),

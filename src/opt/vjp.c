@@ -77,13 +77,31 @@ static bool mask_move(const Cot *q, Mask *m) {
     return true;
 }
 
+enum { MAX_NESTED = 4 };
+
+static bool is_nested_deep(const Fn *f, Val g) {
+    Mask m;
+    int depth = 0;
+    for (; depth < MAX_NESTED && mask_split(f, g, &m); depth++) g = m.inner;
+    return depth == MAX_NESTED;
+}
+
+/* m around g. Masks that can move apart stay apart, but only a few: every operation moves each. */
+static Val mask_nest(Fn *f, const Mask *m, Val g) {
+    Mask next;
+    if (!is_nested_deep(f, g)) return mask_apply(f, m, g);
+    mask_split(f, g, &next);
+    Mask both = {.cond = ir_and(f, mask_live(f, m), mask_live(f, &next)), .live = true};
+    return mask_apply(f, &both, next.inner);
+}
+
 /* The rule behind the masks of q's cotangent. */
 static Val operand_cotangent(Cot q) {
     Mask m;
     if (!q.g[0] || !mask_split(q.f, q.g[0], &m) || !mask_move(&q, &m)) return vjp_operand(&q);
     q.g[0] = m.inner;
     Val inner = operand_cotangent(q);
-    return inner ? mask_apply(q.f, &m, inner) : 0;
+    return inner ? mask_nest(q.f, &m, inner) : 0;
 }
 
 /* ---- sums ---- */
