@@ -232,12 +232,67 @@ static void test_mutations(void **state) {
     }
 }
 
+/* node.b is bool, .i int32, .l int64, .f float32, .d float64. Numbers never widen what they meet. */
+static const struct {
+    const char *text;
+    Dtype dtype;
+} meetings[] = {
+    {"node.b + node.i", DT_i32},
+    {"node.i * node.l", DT_i64},
+    {"node.b * node.f", DT_f32},
+    {"node.l * node.d", DT_f64},
+    {"node.b / node.l", DT_f32},
+    {"node.i // 2", DT_i32},
+    {"node.i * 2", DT_i32},
+    {"node.b * 2", DT_i64},
+    {"node.l * 0.5", DT_f32},
+    {"node.d * 0.5", DT_f64},
+    {"node.i & 3", DT_i32},
+    {"isnan(inf) & node.b", DT_bool},
+    {"where(node.b, 1.0, 0.0)", DT_f32},
+    {"where(node.b, 1, 0)", DT_i64},
+    {"where(node.b, 2, 3) * node.i", DT_i32},
+    {"where(node.b, 2.0, 3.0) * node.d", DT_f64},
+    {"where(node.m, 2.0, inf) * node.f", DT_f32},
+    {"where(node.b, 1.0, node.i)", DT_f32},
+    {"stack(node.d, 1.0)", DT_f64},
+    {"stack(node.i, 1, node.b)", DT_i32},
+    {"stack(node.i) @ stack(node.d)", DT_f64},
+    {"stack(node.i) @ stack(node.i)", DT_f32},
+    {"sum(src(node.b))", DT_i64},
+    {"sum(src(node.i), empty=-1)", DT_i64},
+    {"sum(src(node.i), empty=.5)", DT_f32},
+    {"mean(src(node.i))", DT_f32},
+    {"max(src(node.i), empty=-1)", DT_i32},
+    {"softmax(src(node.i), src(node.d))", DT_f64},
+    {"softmax(src(node.i), src(node.i))", DT_f32},
+};
+
+static void test_dtypes_meet(void **state) {
+    (void)state;
+    FormulaInput in[] = {{"node.b", DT_bool, 0, {0}}, {"node.i", DT_i32, 0, {0}},
+                         {"node.l", DT_i64, 0, {0}},  {"node.f", DT_f32, 0, {0}},
+                         {"node.d", DT_f64, 0, {0}},  {"node.m", DT_bool, 1, {3}}};
+    for (size_t k = 0; k < sizeof meetings / sizeof *meetings; k++) {
+        Arena *a = arena_new();
+        Formula formula;
+        Fn *f;
+        Status st = formula_parse(a, arena_printf(a, "out = %s", meetings[k].text), &formula);
+        if (!st) st = formula_build(a, &formula, in, sizeof in / sizeof *in, &f);
+        if (st) fail_msg("%s: %s", meetings[k].text, err_message());
+        const char *got = dtype_name((Dtype)ir_type(f, f->results.data[0].val)->dtype);
+        if (strcmp(got, dtype_name(meetings[k].dtype))) fail_msg("%s: %s", meetings[k].text, got);
+        arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_right),
         cmocka_unit_test(test_wrong),
         cmocka_unit_test(test_deep_nesting_is_refused),
         cmocka_unit_test(test_long_chains_are_refused),
+        cmocka_unit_test(test_dtypes_meet),
         cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

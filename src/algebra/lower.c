@@ -80,18 +80,18 @@ static bool meet_ranks(Lower *w, Val *score, Val *value) {
     if (!build_meet(w->b, "the reducer's score and value", met, 2)) return false;
     const Type *t = type(w, met[0]);
     int64_t dim[MAX_RANK];
-    Val s = build_cast(w->b, *score, (Dtype)t->dtype);
+    Dtype dtype = dtype_is_float((Dtype)t->dtype) ? (Dtype)t->dtype : DT_f32;
+    Val s = build_cast(w->b, *score, dtype);
     const Type *own = type(w, s);
     for (int k = 0; k < t->rank; k++) dim[k] = k < t->rank - own->rank ? 1 : own->dim[k - (t->rank - own->rank)];
     *score = ir_reshape(w->b->f, s, dim, t->rank);
-    *value = met[1];
-    return *score != 0;
+    *value = build_cast(w->b, met[1], dtype);
+    return *score && *value;
 }
 
 /* sum p v and logsumexp for component k, p = softmax of the score. */
 static bool weigh(Lower *w, uint32_t k, Val *mean, Val *logsum) {
-    Val score = build_float(w->b, at_messages(w, w->lifted[0]));
-    Val value = build_float(w->b, at_messages(w, w->lifted[k]));
+    Val score = at_messages(w, w->lifted[0]), value = at_messages(w, w->lifted[k]);
     if (!score || !value || !meet_ranks(w, &score, &value)) return false;
     Val v = ir_softmax(w->b->f, score, value, w->map);
     *mean = ir_part(w->b->f, v, 0);
@@ -137,9 +137,16 @@ static bool lower_weighted_state(Lower *w) {
     return w->empty != 0;
 }
 
+/* A whole number keeps integers what they are. */
+static Val empty_value(Lower *w, Val v) {
+    double x = w->r->empty;
+    bool whole = x == floor(x) && fabs(x) < 0x1p53 && !dtype_is_float((Dtype)type(w, v)->dtype);
+    return whole ? build_integer(w->b, (int64_t)x) : build_number(w->b, x);
+}
+
 static Val finish(Lower *w, Val v) {
     if (!v || !w->r->has_empty) return v;
-    return select(w, w->empty, build_number(w->b, w->r->empty), v);
+    return select(w, w->empty, empty_value(w, v), v);
 }
 
 /* Where the row is empty finalize sees 1s: its value is not used, and its derivative stays finite. */

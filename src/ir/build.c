@@ -122,16 +122,37 @@ bool build_constant(const Builder *b, Val v, double *value) {
 
 /* ---- dtypes ---- */
 
-Val build_cast(Builder *b, Val v, Dtype dtype) {
+static bool is_number(const Builder *b, Val v) {
+    if (ir_op(b->f, v) == OP_bcast) v = ir_arg(b->f, v, 0);
+    return ir_op(b->f, v) == OP_constant;
+}
+
+/* A number, spread or not, in another dtype; 0 and a message where it does not fit. */
+static Val cast_number(Builder *b, Val v, Dtype dtype) {
+    const Node *n = ir_node(b->f, v);
+    Type t = type_with_dtype(n->types[0], dtype);
+    uint64_t bits = ir_node(b->f, n->op == OP_bcast ? n->args[0] : v)->attr.bits;
     double number;
-    if (!v) return 0;
-    if (!build_constant(b, v, &number)) return ir_cast(b->f, v, dtype);
-    Type t = type_scalar(dtype, SET_ALL);
-    if (ir_type(b->f, v)->dtype == DT_i64)
-        return ir_const_int(b->f, t, (int64_t)ir_node(b->f, v)->attr.bits);
-    if (!dtype_is_float(dtype) && !isfinite(number))
+    if (n->types[0].dtype == DT_i64) return ir_const_int(b->f, t, (int64_t)bits);
+    memcpy(&number, &bits, sizeof number);
+    if (!dtype_is_float(dtype) && !(fabs(number) < 0x1p63))
         return build_fail(b, ST_TYPE, "the number %g does not fit %s", number, dtype_user_name(dtype));
-    return ir_const(b->f, t, number);
+    return dtype == DT_bool ? ir_const_int(b->f, t, number != 0) : ir_const(b->f, t, number);
+}
+
+/* Of where(c, 1.0, 0.0) the branches are cast: nothing is computed in a number's wide dtype. */
+static Val cast_weak(Builder *b, Val v, Dtype dtype) {
+    if (is_number(b, v)) return cast_number(b, v, dtype);
+    if (ir_op(b->f, v) != OP_where) return ir_cast(b->f, v, dtype);
+    Val c = ir_arg(b->f, v, 0), x = ir_arg(b->f, v, 1), y = ir_arg(b->f, v, 2);
+    if (!is_number(b, x) || !is_number(b, y)) return ir_cast(b->f, v, dtype);
+    x = cast_number(b, x, dtype);
+    return x ? ir_where(b->f, c, x, cast_number(b, y, dtype)) : 0;
+}
+
+Val build_cast(Builder *b, Val v, Dtype dtype) {
+    if (!v) return 0;
+    return build_is_weak(b, v) ? cast_weak(b, v, dtype) : ir_cast(b->f, v, dtype);
 }
 
 Val build_strong(Builder *b, Val v) {
@@ -318,8 +339,9 @@ static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint
     for (uint32_t k = 0; k < n; k++) args[k] = given[k];
     Val number = op == OP_neg ? negated(b, args[0]) : 0;
     if (number) return number;
-    bool select = op_info[op].signature == S_sel, weak = all_weak(b, args, n);
+    bool select = op_info[op].signature == S_sel;
     Val *first = args + select;
+    bool weak = all_weak(b, first, n - select);
     if (select && args[0] && ir_type(b->f, args[0])->dtype != DT_bool)
         return build_fail(b, ST_TYPE, "where: the condition is %s, expected bool", build_describe(b, args[0]));
     if (!build_meet(b, name, first, n - select)) return 0;
@@ -328,7 +350,7 @@ static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint
     if (op_info[op].signature == S_bit && args[0] && dtype_is_float((Dtype)ir_type(b->f, args[0])->dtype))
         return build_fail(b, ST_TYPE, "%s: not defined for %s (compare first)", name, build_describe(b, args[0]));
     Val v = ir_emit(b->f, op, args, n, NULL);
-    return weak && op_info[op].signature != S_cmp ? mark_weak(b, v) : v;
+    return weak && v && ir_type(b->f, v)->dtype != DT_bool ? mark_weak(b, v) : v;
 }
 
 /* ---- by name ---- */

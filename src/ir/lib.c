@@ -476,21 +476,20 @@ static Val lib_index(Builder *b, const LibCall *c) {
     return v ? ir_reshape(b->f, v, t.dim, t.rank - 1) : 0;
 }
 
-/* Parts of one dtype on one set: a rank-0 stand-in meets for dtype and place alone. */
+/* Parts of one dtype on one set: a number, or a rank-0 stand-in, meets for dtype and place alone. */
 static bool join_parts(Builder *b, const LibCall *c, Val *parts) {
     Val stand_in[64];
     if (c->num_args > 64) return build_fail(b, ST_UNSUPPORTED, "%s: more than 64 parts", c->name), false;
     Set set = SET_ALL;
     for (uint32_t k = 0; k < c->num_args; k++) {
-        parts[k] = build_strong(b, c->args[k]);
-        if (!parts[k]) return false;
-        Type t = type_scalar((Dtype)type(b, parts[k])->dtype, type(b, parts[k])->set);
-        stand_in[k] = ir_const(b->f, t, 0);
+        Type t = type_scalar((Dtype)type(b, c->args[k])->dtype, type(b, c->args[k])->set);
+        stand_in[k] = build_is_weak(b, c->args[k]) ? c->args[k] : ir_const(b->f, t, 0);
         if (t.set != SET_ALL) set = t.set;
     }
-    if (!build_meet(b, c->name, stand_in, c->num_args)) return false;
+    if (!build_meet(b, c->name, stand_in, c->num_args) || !(stand_in[0] = build_strong(b, stand_in[0])))
+        return false;
     for (uint32_t k = 0; k < c->num_args; k++)
-        parts[k] = build_spread(b, build_cast(b, parts[k], (Dtype)type(b, stand_in[0])->dtype), set);
+        parts[k] = build_spread(b, build_cast(b, c->args[k], (Dtype)type(b, stand_in[0])->dtype), set);
     return !b->f->status;
 }
 
@@ -564,9 +563,8 @@ static Val lib_matmul(Builder *b, const LibCall *c) {
     if (!type(b, x)->rank || !type(b, y)->rank)
         return build_fail(b, ST_SHAPE, "matmul needs a feature axis on both sides: %s, and %s",
                           build_describe(b, x), build_describe(b, y));
-    LibCall both = {c->name, (Val[]){build_float(b, x), build_float(b, y)}, 2, NULL, 0};
-    if (!join_parts(b, &both, pair)) return 0;
-    x = pair[0], y = pair[1];
+    if (!join_parts(b, &(LibCall){c->name, (Val[]){x, y}, 2, NULL, 0}, pair)) return 0;
+    x = build_float(b, pair[0]), y = build_float(b, pair[1]);
     Type tx = *type(b, x), ty = *type(b, y);
     int64_t inner = ty.rank == 1 ? ty.dim[0] : ty.dim[ty.rank - 2];
     if (tx.dim[tx.rank - 1] != inner)
