@@ -276,7 +276,7 @@ static void test_dtypes_meet(void **state) {
     for (size_t k = 0; k < sizeof meetings / sizeof *meetings; k++) {
         Arena *a = arena_new();
         Formula formula;
-        Fn *f;
+        Fn *f = NULL;
         Status st = formula_parse(a, arena_printf(a, "out = %s", meetings[k].text), &formula);
         if (!st) st = formula_build(a, &formula, in, sizeof in / sizeof *in, &f);
         if (st) fail_msg("%s: %s", meetings[k].text, err_message());
