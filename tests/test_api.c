@@ -178,6 +178,36 @@ static void test_bad_bindings(void **state) {
     tg_graph_free(g);
 }
 
+/* Programs as text may have sets that no relation counts: arguments do. */
+#define ON_A_SET(input, body)                                                                      \
+    "module {\n  \"gf.set\"() <{sym_name = \"W\"}> : () -> ()\n"                                   \
+    "  func.func @f(" input ") -> (tensor<f32> {gf.name = \"out\"}) {\n" body                      \
+    "    %0 = \"gf_mp.reduce\"(%w) <{map = @W::@all}> : (tensor<?xf32, #gf.on<@W>>) -> tensor<f32>\n" \
+    "    return %0 : tensor<f32>\n  }\n}\n"
+
+static void test_sets_without_a_relation(void **state) {
+    (void)state;
+    const float three[] = {1, 2, 3};
+    float out = 0;
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *p = tg_program_parse(ON_A_SET("%w: tensor<?xf32, #gf.on<@W>> {gf.name = \"x\"}", ""));
+    tg_arg args[] = {{"x", tg_f32(three, 3)}, {"out", tg_f32(&out)}};
+    if (tg_run(p, g, args, 2)) fail_msg("%s", tg_errmsg());
+    assert_true(out == 6);
+    args[0].array.shape[0] = -3;
+    assert_int_equal(tg_run(p, g, args, 2), TG_ESHAPE);
+    assert_string_equal(tg_errmsg(), "argument 'x': -3 rows");
+    tg_program_free(p);
+    p = tg_program_parse(
+        ON_A_SET("%x: tensor<f32> {gf.name = \"x\"}",
+                 "    %w = \"gf_mp.gather\"(%x) <{map = @W::@all}> : (tensor<f32>) -> tensor<?xf32, #gf.on<@W>>\n"));
+    args[0].array = tg_f32(three);
+    if (tg_run(p, g, args, 2) != TG_ENAME) fail_msg("%s", tg_errmsg());
+    assert_string_equal(tg_errmsg(), "set 'W' has no size: no argument lies on it");
+    tg_program_free(p);
+    tg_graph_free(g);
+}
+
 static void test_graph_refusals(void **state) {
     (void)state;
     const int64_t high[] = {0, 2, 5, 0, 1}, end[] = {0, 2, 3, -5}, from[] = {0, -1}, to[] = {1, 0};
@@ -326,6 +356,7 @@ int main(void) {
         cmocka_unit_test(test_second_gradient),
         cmocka_unit_test(test_null_passes_through),
         cmocka_unit_test(test_bad_bindings),
+        cmocka_unit_test(test_sets_without_a_relation),
         cmocka_unit_test(test_graph_refusals),
         cmocka_unit_test(test_edges_keep_their_order),
         cmocka_unit_test(test_builder),

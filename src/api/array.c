@@ -12,7 +12,7 @@ tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *sha
     for (int k = rank - 1; k >= 0 && rank <= TG_MAX_RANK; k--) {
         x.shape[k] = shape[k];
         x.stride[k] = step;
-        step *= shape[k] > 0 ? shape[k] : 1;
+        if (shape[k] > 0 && __builtin_mul_overflow(step, shape[k], &step)) step = 0; /* no memory has it */
     }
     return x;
 }
@@ -60,6 +60,8 @@ static Set rows_of(const Type *t) {
 
 static Status check_rows(Bind *b, const char *name, const tg_array *x, Set set) {
     int64_t *size = &b->set_size[set];
+    if (x->shape[0] < 0)
+        return err_set(ST_SHAPE, "%s: %lld rows", argument_text(b->arena, name), (long long)x->shape[0]);
     if (*size < 0) *size = x->shape[0];
     if (x->shape[0] == *size) return ST_OK;
     return err_set(ST_SHAPE, "%s: %lld rows, but the relation has %lld %s", argument_text(b->arena, name),
@@ -169,6 +171,16 @@ static Status know_sizes(Bind *b) {
     return ST_OK;
 }
 
+/* A set that is neither the relation's nor met by an argument has no size to compute with. */
+static Status check_sizes(const Bind *b) {
+    for (Val v = 1; v < ir_count(b->f); v++) {
+        Set set = ir_type(b->f, v)->set;
+        if (b->set_size[set] < 0)
+            return err_set(ST_NAME, "set '%s' has no size: no argument lies on it", b->f->sets.data[set].name);
+    }
+    return ST_OK;
+}
+
 Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args, size_t num_args, Bound *out) {
     const Fn *f = typed->prepared;
     Bind b = {a, f, g, ARENA_ARRAY(a, int64_t, f->sets.len)};
@@ -179,5 +191,5 @@ Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *
     Status st = know_sizes(&b);
     for (size_t k = 0; k < num_args && !st; k++) st = bind_one(&b, typed, &args[k], out, &out->slot[k]);
     if (!st) st = check_complete(&b, out, num_args, args);
-    return st;
+    return st ? st : check_sizes(&b);
 }
