@@ -74,7 +74,7 @@ from .reducers import (
 from .reducers import (
     any_ as any,
 )
-from .tensor import Tensor, from_dlpack, from_numpy, from_torch, to_numpy, to_torch
+from .tensors import Tensor, from_dlpack, from_numpy, from_torch, to_numpy, to_torch
 from .threads import get_num_threads, memory, set_num_threads, trim
 
 __version__ = "0.1.0"

@@ -42,7 +42,7 @@ def reference(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
 def _wrap(framework: str, outs: tuple[Any, ...]) -> tuple[Any, ...]:
     if framework != arrays.TIGA:
         return outs
-    from .tensor import from_numpy
+    from .tensors import from_numpy
 
     return tuple(map(from_numpy, outs))
 

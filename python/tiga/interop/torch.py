@@ -14,7 +14,7 @@ import torch
 from .. import _tiga, dtypes, threads
 from ..graph import Graph
 from ..programs import Program, rows
-from ..tensor import from_torch, to_torch
+from ..tensors import from_torch, to_torch
 
 __all__ = ["from_torch", "to_torch"]
 
