@@ -39,14 +39,14 @@ static Val lib_leaky_relu(Builder *b, const LibCall *c) {
     return select(b, call(b, "lt", build_integer(b, 0), x), x, call(b, "mul", x, slope));
 }
 
-/* 1 / (1 + exp(-x)), the argument held where exp is finite: below that 0 to rounding, and no inf / inf
- * in the derivative. */
+/* 1 / (1 + exp(-x)); 0 to rounding where exp would overflow, which it does not see: no inf / inf in the
+ * derivative, no rest for a large factor to blow up. */
 static Val lib_sigmoid(Builder *b, const LibCall *c) {
     Val x = build_float(b, c->args[0]);
     if (!x) return 0;
-    double most = type(b, x)->dtype == DT_f32 ? 88 : 709;
-    Val e = call(b, "exp", call(b, "minimum", call(b, "neg", x, 0), number(b, most)), 0);
-    return call(b, "div", number(b, 1), call(b, "add", e, number(b, 1)));
+    Val gone = call(b, "lt", x, number(b, type(b, x)->dtype == DT_f32 ? -88 : -709));
+    Val e = call(b, "exp", select(b, gone, number(b, 0), call(b, "neg", x, 0)), 0);
+    return select(b, gone, number(b, 0), call(b, "div", number(b, 1), call(b, "add", e, number(b, 1))));
 }
 
 static Val lib_silu(Builder *b, const LibCall *c) {
@@ -103,7 +103,10 @@ static Val lib_pow(Builder *b, const LibCall *c) {
         return build_fail(b, ST_UNSUPPORTED,
                           "pow: the exponent must be a whole number up to 64 or +-0.5 for now "
                           "(write exp(y * log(x)) for another)");
-    if (n == 0) return call(b, "add", call(b, "mul", x, build_integer(b, 0)), build_integer(b, 1));
+    if (n == 0) { /* 1, of NaN and infinity too */
+        Val pair[] = {x, build_integer(b, 1)};
+        return build_meet(b, c->name, pair, 2) ? pair[1] : 0;
+    }
     Val y = fabs(n) == 0.5 ? call(b, "sqrt", x, 0) : power(b, x, (int)fabs(n));
     return n > 0 ? y : call(b, "div", number(b, 1), y);
 }
@@ -137,6 +140,11 @@ static bool fold_args(Builder *b, const LibCall *c, Fold *out) {
     for (uint32_t k = 1; k < c->num_ints; k++) {
         int axis = build_axis(b, c->name, out->x, c->ints[k]);
         if (axis < 0) return false;
+        if (out->axes >> axis & 1) {
+            build_fail(b, ST_SHAPE, "%s: axis %lld of %s is named twice", c->name, (long long)c->ints[k],
+                       build_describe(b, out->x));
+            return false;
+        }
         out->axes |= 1u << axis;
     }
     for (int k = 0; k < t->rank; k++)
@@ -160,9 +168,14 @@ static Val total(Builder *b, const Fold *d, Val x) {
     return x ? ir_fsum(b->f, x, d->axes) : 0;
 }
 
-static Val largest(Builder *b, const Fold *d, Val x) {
-    if (d->count == 0) return build_fail(b, ST_SHAPE, "max of no elements: %s", build_describe(b, d->x));
-    return x ? ir_fmax(b->f, x, d->axes) : 0;
+static Val largest(Builder *b, const Fold *d, Val x) { return x ? ir_fmax(b->f, x, d->axes) : 0; }
+
+/* max and min have no value of nothing. */
+static bool extremum_args(Builder *b, const LibCall *c, Fold *d) {
+    if (!fold_args(b, c, d)) return false;
+    if (d->count == 0)
+        build_fail(b, ST_SHAPE, "%s of no elements: %s", c->name, build_describe(b, d->x));
+    return d->count != 0;
 }
 
 static Val lib_sum(Builder *b, const LibCall *c) {
@@ -188,13 +201,13 @@ static Val lib_var(Builder *b, const LibCall *c) {
 
 static Val lib_max(Builder *b, const LibCall *c) {
     Fold d;
-    return fold_args(b, c, &d) ? finish(b, &d, largest(b, &d, d.x)) : 0;
+    return extremum_args(b, c, &d) ? finish(b, &d, largest(b, &d, d.x)) : 0;
 }
 
 /* Through the order-reversing map that loses nothing: negation, or complement for integers. */
 static Val lib_min(Builder *b, const LibCall *c) {
     Fold d;
-    if (!fold_args(b, c, &d)) return 0;
+    if (!extremum_args(b, c, &d)) return 0;
     const char *mirror = dtype_is_float((Dtype)type(b, d.x)->dtype) ? "neg" : "not";
     return finish(b, &d, call(b, mirror, largest(b, &d, call(b, mirror, d.x, 0)), 0));
 }
@@ -237,13 +250,14 @@ static Val product_of(Builder *b, Val x, int axis, int64_t from, int64_t count) 
 static Val lib_prod(Builder *b, const LibCall *c) {
     Fold d;
     if (!fold_args(b, c, &d)) return 0;
+    if (d.count == 0) return finish(b, &d, call(b, "add", total(b, &d, d.x), build_integer(b, 1)));
     Val v = type(b, d.x)->dtype <= DT_i32 ? ir_cast(b->f, d.x, DT_i64) : d.x;
     Type shape = {0};
     for (int k = 0; v && k < type(b, d.x)->rank; k++) {
         int64_t n = type(b, d.x)->dim[k];
         if (!(d.axes >> k & 1)) shape.dim[shape.rank++] = n;
-        else if (n == 0 || n > MAX_FACTORS)
-            return build_fail(b, ST_UNSUPPORTED, "prod over %lld elements of %s: 1 to %d are possible", (long long)n,
+        else if (n > MAX_FACTORS)
+            return build_fail(b, ST_UNSUPPORTED, "prod over %lld elements of %s: up to %d are possible", (long long)n,
                               build_describe(b, d.x), MAX_FACTORS);
         else v = product_of(b, v, k, 0, n);
     }
