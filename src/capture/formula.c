@@ -8,6 +8,8 @@
  *   argument = [NAME "="] expr      item = expr | [expr] ":" [expr] [":" [expr]] | "..." */
 #include "capture/formula.h"
 
+#include "base/locale.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,7 +183,9 @@ static const Expr *new_call(Parser *s, Where at, const char *name, const Expr *x
 static const Expr *parse_number(Parser *s) {
     Expr *e = new_expr(s, EXPR_number, s->tok.at);
     e->text = token_text(s);
+    locale_t old = locale_enter_c();
     e->number = strtod(e->text, NULL);
+    locale_leave_c(old);
     e->integer = !strpbrk(e->text, ".eE") && e->number <= 9007199254740992.0;
     next(s);
     return e;

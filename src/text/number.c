@@ -1,25 +1,11 @@
-/* Numbers as text. In: an element's bits; out: MLIR's literal, and back. printf and strtod obey the
- * locale, so both run under the C locale, set for this thread and nothing else in between. */
+/* Numbers as text. In: an element's bits; out: MLIR's literal, and back. */
 #include "text/text.h"
 
-#include <locale.h>
+#include "base/locale.h"
+
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-static locale_t c_locale;
-static pthread_once_t c_locale_once = PTHREAD_ONCE_INIT;
-static void make_c_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
-
-static locale_t enter_c_locale(void) {
-    pthread_once(&c_locale_once, make_c_locale);
-    return c_locale ? uselocale(c_locale) : (locale_t)0;
-}
-
-static void leave_c_locale(locale_t old) {
-    if (old) uselocale(old);
-}
 
 typedef union {
     float f;
@@ -30,13 +16,13 @@ typedef union {
 
 /* As MLIR: six digits where they suffice; then as many as it takes (9 and 17 always do). */
 static void format_finite(char *s, size_t size, Dtype d, Number n) {
-    locale_t old = enter_c_locale();
+    locale_t old = locale_enter_c();
     int most = d == DT_f32 ? 8 : 16;
     for (int digits = 6; digits <= most; digits++) {
         snprintf(s, size, "%.*e", digits, d == DT_f32 ? (double)n.f : n.d);
         if (d == DT_f32 ? strtof(s, NULL) == n.f : strtod(s, NULL) == n.d) break;
     }
-    leave_c_locale(old);
+    locale_leave_c(old);
 }
 
 static void put_float(Text *t, Dtype d, uint64_t bits) {
@@ -61,10 +47,10 @@ void text_put_number(Text *t, Dtype d, uint64_t bits) {
 bool text_get_float(const char *s, Dtype d, uint64_t *bits) {
     char *end;
     Number n = {.bits = 0};
-    locale_t old = enter_c_locale();
+    locale_t old = locale_enter_c();
     if (d == DT_f32) n.f = strtof(s, &end);
     else n.d = strtod(s, &end);
-    leave_c_locale(old);
+    locale_leave_c(old);
     if (end == s || *end || !isfinite(d == DT_f32 ? (double)n.f : n.d)) return false;
     *bits = n.bits;
     return true;
