@@ -324,11 +324,11 @@ static void test_feature_order(void **state) {
     }
 }
 
-/* Extents beside a 0 may be of any size. */
+/* Extents beside a 0 may be as large as they may be alone. */
 static void test_huge_nothing(void **state) {
     (void)state;
     Case c = dense();
-    const int64_t huge = INT64_C(1) << 40;
+    const int64_t huge = INT64_C(1) << 20;
     float y[1] = {7}, z[1] = {7};
     Val v = ir_const(c.f, type_of(DT_f32, SET_ALL, 3, ROWS(0, huge, huge)), 1);
     output(&c, "y", ir_fsum(c.f, v, 7), y);

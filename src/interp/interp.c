@@ -33,9 +33,7 @@ static void run_free(Run *run) {
 }
 
 Status value_alloc(Run *run, const char *what, const char *set, Value *v) {
-    int64_t count;
-    if (__builtin_mul_overflow(v->rows, v->numel, &count)) count = INT64_MAX;
-    if (!run_alloc(run, what, count, value_size(v), &v->data)) return ST_OK;
+    if (!run_alloc(run, what, value_count(v), value_size(v), &v->data)) return ST_OK;
     return err_set(ST_NOMEM, "out of memory: %s on %s, %.0f elements of %d bytes", what, set,
                    (double)v->rows * (double)v->numel, value_size(v));
 }
@@ -45,7 +43,7 @@ Status eval_alloc(const Eval *q, uint32_t k) {
     return value_alloc(q->run, op_info[q->node->op].name, q->f->sets.data[v->type->set].name, v);
 }
 
-/* Sizes of a type in this domain. numel saturates: an extent of 0 beside huge ones is legal. */
+/* Sizes of a type in this domain. numel saturates: a set may have any size. */
 static Value value_of(const Run *run, const Type *type) {
     Value v = {.type = type,
                .rows = type->set == SET_ALL ? 1 : run->domain->set_size[type->set],

@@ -34,7 +34,10 @@ typedef struct {
 
 static inline Dtype value_dtype(const Value *v) { return (Dtype)v->type->dtype; }
 static inline int value_size(const Value *v) { return dtype_size(value_dtype(v)); }
-static inline int64_t value_count(const Value *v) { return v->rows * v->numel; }
+static inline int64_t value_count(const Value *v) { /* INT64_MAX at most: no memory holds that */
+    int64_t n;
+    return __builtin_mul_overflow(v->rows, v->numel, &n) ? INT64_MAX : n;
+}
 
 /* Memory of the run, zeroed. what: for the message. */
 Status run_alloc(Run *run, const char *what, int64_t count, int64_t size, void *out);

@@ -56,14 +56,13 @@ static const char *extent_fault(const Fn *f, const Type *t, int k) {
     return t->dim[k] == dim_of(SET_ALL) ? "the extent of `all` is 1" : NULL;
 }
 
-/* Bytes and costs of a row stay far from overflow; set extents count as 1. */
+/* Bytes and costs of a row stay far from overflow, as do products of some of its extents; extents of
+ * sets and of 0 count as 1. */
 static bool is_too_large(const Type *t) {
     int64_t n = 1;
     bool over = false;
-    for (int k = 0; k < t->rank; k++) {
-        if (t->dim[k] == 0) return false;
-        if (!dim_is_set(t->dim[k])) over |= __builtin_mul_overflow(n, t->dim[k], &n);
-    }
+    for (int k = 0; k < t->rank; k++)
+        if (t->dim[k] > 0) over |= __builtin_mul_overflow(n, t->dim[k], &n);
     return over || n > MAX_ELEMENTS;
 }
 

@@ -30,9 +30,9 @@ static void place_free(Planner *p, const Word *want, Word *placed) {
         for (Set s = 1; s < p->f->sets.len; s++) {
             Word *in = bits_new(p);
             for (uint32_t k = 0; k < p->anchors.len; k++) {
-                Word *needs = bits_new(p);
                 if (!bit_get(todo, k) || bit_get(before, k) || p->anchors.data[k].from != s)
                     continue;
+                Word *needs = bits_new(p);
                 direct_of(p, k, needs);
                 if (bits_within(needs, before, p->words)) bit_set(in, k);
             }
