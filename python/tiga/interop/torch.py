@@ -44,14 +44,39 @@ def run(program: Program, graph: Graph, arrays: Tensors) -> Tensors:
     if torch.is_grad_enabled() and program.float_results:
         for a in arrays:
             if isinstance(a, torch.Tensor) and a.requires_grad:
-                return _Apply.apply(program, graph, True, *arrays)
+                return _apply(program, graph, True, arrays)
     return _run(program, graph, arrays)
+
+
+def _apply(program: Program, graph: Graph, halves: bool, arrays: Tensors) -> Tensors:
+    try:
+        return _Apply.apply(program, graph, halves, *arrays)
+    except RuntimeError:
+        _refuse_transforms(arrays)
+        raise
 
 
 def _run(program: Program, graph: Graph, arrays: Tensors) -> Tensors:
     if any(isinstance(a, torch.Tensor) and a.is_neg() for a in arrays):
         arrays = detach(arrays)
-    return program.run(graph, arrays, empty, threads.count(torch))
+    try:
+        return program.run(graph, arrays, empty, threads.count(torch))
+    except RuntimeError:
+        _refuse_transforms(arrays)
+        raise
+
+
+def _refuse_transforms(arrays: Tensors) -> None:
+    """torch.func's transforms hand out tensors without memory."""
+    kinds = torch._C._functorch
+    if any(
+        isinstance(a, torch.Tensor) and (kinds.is_functorch_wrapped_tensor(a) or kinds.is_legacy_batchedtensor(a))
+        for a in arrays
+    ):
+        raise NotImplementedError(
+            "torch.vmap and torch.func transforms of a kernel are not built yet "
+            "(put the batch into the features; torch.autograd.grad gives derivatives)"
+        ) from None
 
 
 class _Apply(torch.autograd.Function):
@@ -117,5 +142,5 @@ def _gradient(ctx: Any, used: tuple[int, ...], arrays: Tensors) -> Tensors:
     """By the gradient program, itself recorded where that is asked for."""
     gradient = ctx.program.grad(used, ctx.wrt)
     if torch.is_grad_enabled():
-        return _Apply.apply(gradient, ctx.graph, False, *arrays)
+        return _apply(gradient, ctx.graph, False, arrays)
     return _run(gradient, ctx.graph, arrays)
