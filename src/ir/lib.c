@@ -270,11 +270,14 @@ static Val shift(Builder *b, const Fold *d, Val x) {
     return select(b, call(b, "lt", call(b, "abs", m, 0), number(b, INFINITY)), m, number(b, 0));
 }
 
+/* Where every element is -inf: -inf, and no gradient, so log must not see the 0. */
 static Val lib_logsumexp(Builder *b, const LibCall *c) {
     Fold d;
     if (!fold_args(b, c, &d) || !(d.x = build_float(b, d.x))) return 0;
     Val m = shift(b, &d, d.x), e = call(b, "exp", call(b, "sub", d.x, m), 0);
-    Val v = call(b, "add", call(b, "log", restore(b, &d, total(b, &d, e)), 0), m);
+    Val s = restore(b, &d, total(b, &d, e)), none = call(b, "eq", s, number(b, 0));
+    Val v = call(b, "add", call(b, "log", select(b, none, number(b, 1), s), 0), m);
+    v = select(b, none, number(b, -INFINITY), v);
     if (!v || d.keep) return v;
     Type t = *type(b, total(b, &d, e));
     return ir_reshape(b->f, v, t.dim, t.rank);
