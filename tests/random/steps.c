@@ -60,14 +60,17 @@ Val step_input(Decoder *d) {
 
 static void new_input(Decoder *d) { decode_put(d, step_input(d), 2); }
 
+static Val number(Decoder *d, Type t) {
+    static const double values[] = {0, 1, -1, -0.0, 2, 3, 0.5, 1 / 3.0};
+    return ir_const(d->f, t, values[decode_byte(d, d->c->data == DATA_whole ? 6 : 8)]);
+}
+
 static void constant(Decoder *d) {
-    static const double values[] = {0, 1, -1, 2, 3, -0.0, 0.5, 1 / 3.0};
     int64_t dim[MAX_RANK] = {0};
-    uint32_t n = d->c->data == DATA_whole ? 5 : 8;
     Set s = any_set(d);
     Dtype t = dtype(d);
     int rank = shape(d, dim);
-    decode_put(d, ir_const(d->f, type_of(t, s, rank, dim), values[decode_byte(d, n)]), 3);
+    decode_put(d, number(d, type_of(t, s, rank, dim)), 3);
 }
 
 static void degree(Decoder *d) {
@@ -141,9 +144,9 @@ static void elementwise(Decoder *d) {
     if (decode_one_in(d, 3) && (t.set == SET_ALL || !fit_is_edges(d, t.set))) t.set = fit_edges(d);
     t.dtype = (uint8_t)operand_dtype(d, op, a);
     for (uint32_t k = 0; k < n; k++) {
-        Val v = k == sel ? a : decode_pick(d);
-        size[k] = decode_size(d, v);
         Type mine = sel && k == 0 ? type_with_dtype(t, DT_bool) : t;
+        Val v = k == sel ? a : decode_one_in(d, 5) ? number(d, mine) : decode_pick(d);
+        size[k] = decode_size(d, v);
         args[k] = fit_like(d, v, &mine);
     }
     if (op == OP_exp && size[0] > 8) args[0] = ir_tanh(d->f, args[0]);
