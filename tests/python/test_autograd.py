@@ -213,7 +213,10 @@ def test_broadcast_input_keeps_its_shape():
 
 def test_transforms_are_refused_by_name():
     w = torch.ones(2)
-    for transform in (torch.func.vmap(lambda x: call(x, w)), torch.func.vmap(torch.func.grad(lambda x: call(x, w).sum()))):
+    for transform in (
+        torch.func.vmap(lambda x: call(x, w)),
+        torch.func.vmap(torch.func.grad(lambda x: call(x, w).sum())),
+    ):
         with pytest.raises(NotImplementedError, match="vmap"):
             transform(torch.ones(3, 2))
     with pytest.raises(NotImplementedError, match="torch.func"):

@@ -92,7 +92,9 @@ CASES = {
         [3],
         {"src.x": [1, 0], "edge.w": [3, 1e38]},
     ),
-    "mean of nothing": Case(NOTHING[3], copied(tg.mean(empty=0)), {"node.x": [1, 2, 3]}, [0, 0, 0], {"node.x": [0] * 3}),
+    "mean of nothing": Case(
+        NOTHING[3], copied(tg.mean(empty=0)), {"node.x": [1, 2, 3]}, [0, 0, 0], {"node.x": [0] * 3}
+    ),
     "logsumexp of dead features": Case(
         SELF3,
         kernel(lambda self, src, dst, edge: tg.logsumexp(src.x, -1)),
@@ -128,7 +130,10 @@ CASES = {
         coo([0], [0], 10, 100), copied(), {"src.x": range(7, 17)}, [7] + [0] * 99, {"src.x": [1] + [0] * 9}
     ),
     "a hub and its leaves": Case(
-        coo([1, 2, 3, 0, 0, 0], [0, 0, 0, 1, 2, 3], 4, 4), copied(), {"node.x": [1, 2, 3, 4]}, [9, 1, 1, 1],
+        coo([1, 2, 3, 0, 0, 0], [0, 0, 0, 1, 2, 3], 4, 4),
+        copied(),
+        {"node.x": [1, 2, 3, 4]},
+        [9, 1, 1, 1],
         {"node.x": [3, 1, 1, 1]},
     ),
 }
