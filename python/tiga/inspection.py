@@ -95,6 +95,9 @@ def text(handle: Any, what: str) -> str:
     raise KeyError(f"{what!r}: IR stages are {', '.join(STAGES)}; kinds of code are {', '.join(KINDS)}")
 
 
+_MOST_VARIANTS = 256  # shown: the newest, where a number that is read changes with every call
+
+
 class Record:
     """What one kernel object has run. Copies and pickles of the object start anew."""
 
@@ -113,6 +116,8 @@ class Record:
         else:
             self.misses += 1
             self.traces[id(trace)] = trace
+            if len(self.traces) > _MOST_VARIANTS:
+                del self.traces[next(iter(self.traces))]
 
     def __reduce__(self) -> Any:
         return Record, ()

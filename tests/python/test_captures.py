@@ -8,6 +8,7 @@ import types
 import numpy as np
 import pytest
 import tiga as tg
+from tiga import inspection
 
 torch = pytest.importorskip("torch")
 
@@ -409,6 +410,13 @@ class Pickled(tg.MessagePassing):
 
     def edge(self, src, dst, edge):
         return src.x * self.scale
+
+
+def test_variants_of_one_object_are_bounded():
+    record = inspection.Record()
+    for _ in range(1000):
+        record.count(object())
+    assert record.misses == 1000 and len(record.traces) < 1000 and record.last in record.traces.values()
 
 
 @pytest.mark.parametrize("clone", [copy.copy, copy.deepcopy, lambda k: pickle.loads(pickle.dumps(k))])
