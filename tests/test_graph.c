@@ -356,24 +356,6 @@ static void chunk_limits(void **state) {
     graph_unref(g);
 }
 
-static void chunks_of_node_sets(void **state) {
-    (void)state;
-    static const int64_t sizes[] = {0, 1, CHUNK_ROWS, CHUNK_ROWS + 1, 10 * CHUNK_ROWS + 7};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        int64_t row = 0, n = chunk_count_rows(sizes[i]);
-        for (int64_t k = 0; k < n; k++) {
-            Chunk c = chunk_of_rows(sizes[i], k);
-            assert_int_equal(c.row, row);
-            assert_true(c.row_end > row && c.row_end - row <= CHUNK_ROWS && !c.part);
-            assert_int_equal(c.edge_end - c.edge, 0);
-            row = c.row_end;
-        }
-        assert_int_equal(row, sizes[i]);
-    }
-    Chunk last = chunk_of_rows(INT64_MAX, chunk_count_rows(INT64_MAX) - 1);
-    assert_true(last.row_end == INT64_MAX);
-}
-
 static void facts_and_findings(void **state) {
     (void)state;
     static const int64_t src[] = {1, 0, 2, 0, 0, 2}, dst[] = {0, 0, 2, 1, 1, 1};
@@ -437,7 +419,6 @@ int main(void) {
         cmocka_unit_test(wide_for_many_sources),
         cmocka_unit_test(agrees_with_the_model),
         cmocka_unit_test(chunk_limits),
-        cmocka_unit_test(chunks_of_node_sets),
         cmocka_unit_test(facts_and_findings),
         cmocka_unit_test(built_once_from_many_threads),
     };

@@ -397,10 +397,6 @@ tg_role program_role(const Fn *f, Set s) {
     return s == r->src ? TG_ON_SRC : TG_ON_DST;
 }
 
-const char *role_word(tg_role role) {
-    return (const char *[]){"param", "src field", "dst field", "edge field", "node field"}[role];
-}
-
 static tg_status need_typed(const tg_program *p) {
     if (!p) return door_null("program");
     if (p->kind == PROGRAM_typed) return TG_OK;

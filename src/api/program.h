@@ -59,6 +59,5 @@ void program_counts(const tg_program *p, int64_t *hits, int64_t *misses);
 
 /* "edge" for an edge set, ...: the role of a set in a typed program. */
 tg_role program_role(const Fn *f, Set s);
-const char *role_word(tg_role role);
 
 #endif

@@ -82,12 +82,3 @@ void csr_free(Csr *c) {
     mem_free((void *)c->edge);
     mem_free((void *)c->chunks);
 }
-
-int64_t chunk_count_rows(int64_t num_rows) {
-    return num_rows / CHUNK_ROWS + (num_rows % CHUNK_ROWS != 0);
-}
-
-Chunk chunk_of_rows(int64_t num_rows, int64_t k) {
-    int64_t row = k * CHUNK_ROWS;
-    return (Chunk){.row = row, .row_end = row + least(CHUNK_ROWS, num_rows - row)};
-}

@@ -30,11 +30,6 @@ typedef struct {
 } Chunk;
 enum { CHUNK_EDGES = 16384, CHUNK_ROWS = 16384 };
 
-/* The same for a set that has no edges: piece k of [0, num_rows) as a chunk of no edges. No memory,
- * cannot fail. */
-int64_t chunk_count_rows(int64_t num_rows);
-Chunk chunk_of_rows(int64_t num_rows, int64_t k);
-
 /* Edges grouped by one end. Position p in [row_ptr[i], row_ptr[i + 1]) of row i is edge
  * edge[p] (p itself where edge is NULL) and its other end is col[p]. */
 typedef struct {
