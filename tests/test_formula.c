@@ -110,6 +110,7 @@ static const struct {
     {"out = node.h[::-1]", 6, {2, 1, 4, 3, 6, 5}},
     {"out = max(dst.x, 2)", 3, {2, 2, 3}},
     {"out = (dst.x * inf) ** 0", 3, {1, 1, 1}},
+    {"out = clamp(dst.x, 1.5, 2.5)", 3, {1.5f, 2, 2.5f}},
     {"out = sigmoid((dst.x - 1.5) * inf)", 3, {0, 1, 1}},
     {"out = silu(dst.x * -1e38)", 3, {0, 0, 0}},
     {"out = prod(node.h[2:], axis=-1)", 3, {1, 1, 1}},

@@ -150,8 +150,8 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Value:
     """x held between min and max; either may be left out."""
     if min is None and max is None:
         raise ValueError("clamp: give min, max or both")
-    v = x if min is None else _apply("maximum", x, min)
-    return v if max is None else _apply("minimum", v, max)
+    v = x if min is None else _apply("clamp_min", x, min)
+    return v if max is None else _apply("clamp_max", v, max)
 
 
 def pow(x: Any, exponent: Any) -> Value:

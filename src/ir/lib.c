@@ -85,9 +85,23 @@ static Val lib_isfinite(Builder *b, const LibCall *c) {
     return call(b, "lt", call(b, "abs", x, 0), number(b, INFINITY));
 }
 
+/* x, or the bound where x lies beyond it; NaN of either. All of the gradient goes to x at the bound, not
+ * half as with maximum. */
+static Val held(Builder *b, Val x, Val bound, bool below) {
+    double value;
+    Val beyond = call(b, "lt", below ? x : bound, below ? bound : x);
+    if (!build_constant(b, bound, &value) || isnan(value))
+        beyond = call(b, "or", beyond, call(b, "ne", bound, bound));
+    return select(b, beyond, bound, x);
+}
+
+static Val lib_clamp_min(Builder *b, const LibCall *c) { return held(b, c->args[0], c->args[1], true); }
+
+static Val lib_clamp_max(Builder *b, const LibCall *c) { return held(b, c->args[0], c->args[1], false); }
+
 static Val lib_clamp(Builder *b, const LibCall *c) {
-    Val v = call(b, "maximum", c->args[0], c->args[1]);
-    return c->num_args > 2 ? call(b, "minimum", v, c->args[2]) : v;
+    Val v = held(b, c->args[0], c->args[1], true);
+    return c->num_args > 2 ? held(b, v, c->args[2], false) : v;
 }
 
 static Val power(Builder *b, Val x, int n) {
@@ -620,6 +634,8 @@ static const LibEntry table[] = {
     {"reciprocal", lib_reciprocal, 1, 1, false},
     {"isfinite", lib_isfinite, 1, 1, false},
     {"clamp", lib_clamp, 2, 3, false},
+    {"clamp_min", lib_clamp_min, 2, 2, false},
+    {"clamp_max", lib_clamp_max, 2, 2, false},
     {"pow", lib_pow, 2, 2, false},
     {"cast", lib_cast, 1, 1, true},
     {"sum", lib_sum, 1, 1, true},

@@ -225,6 +225,12 @@ def test_transforms_are_refused_by_name():
         torch.autograd.functional.jacobian(lambda x: call(x, w), torch.ones(2), vectorize=True)
 
 
+def test_clamp_passes_all_at_its_ends():
+    x = torch.tensor([[-1.0, 1.0, 2.0], [-3.0, 0.0, 1.0]], requires_grad=True)
+    kernel_of(lambda self, src, dst, edge: tg.clamp(edge.x, -1.0, 1.0))(graph=PAIR, edge={"x": x}).sum().backward()
+    assert x.grad.tolist() == [[1, 1, 0], [0, 1, 1]]
+
+
 def test_guarded_distance():
     def edge(self, src, dst, edge):
         d = ((src.p - dst.p) ** 2).sum(-1)
