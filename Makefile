@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test bench install reference fmt lint tidy asan ubsan tsan fuzz size clean
+.PHONY: help bootstrap build demo test bench ulp install reference fmt lint tidy asan ubsan tsan fuzz size clean
 
 help: ## this list
 	@sed -n 's/^\([a-z ]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
@@ -34,6 +34,10 @@ test: build ## every test, C then Python
 
 bench: build ## the benchmarks (ARGS="..." passes arguments)
 	@$(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
+
+ulp: build ## measure the elementwise functions, every float32 (minutes): docs/ulp.md
+	@$(CC) -std=gnu17 -O3 -march=native -ffp-contract=off -pthread -Isrc tests/test_vmath.c -o $(BUILD)/ulp -lcmocka -lm
+	@$(BUILD)/ulp table > $(BUILD)/ulp.md && mv $(BUILD)/ulp.md docs/ulp.md
 
 install: build ## install to PREFIX (default /usr/local), DESTDIR respected
 	@$(if $(PREFIX),$(MESON) configure $(BUILD) -Dprefix=$(PREFIX))

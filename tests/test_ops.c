@@ -34,9 +34,16 @@ static Wide wide_floordiv(Wide a, Wide b);
     REF(sign, a > 0 || a < 0 ? copysign(1, a) : a, (a > 0) - (a < 0))                              \
     REF(floor, floor(a), NONE_HERE)                                                                \
     REF(ceil, ceil(a), NONE_HERE)                                                                  \
+    REF(round, rint(a), NONE_HERE)                                                                 \
     REF(sqrt, sqrt(a), NONE_HERE)                                                                  \
     REF(exp, (double)expl(a), NONE_HERE)                                                           \
     REF(log, (double)logl(a), NONE_HERE)                                                           \
+    REF(expm1, (double)expm1l(a), NONE_HERE)                                                       \
+    REF(log1p, (double)log1pl(a), NONE_HERE)                                                       \
+    REF(pow, (double)powl(a, b), NONE_HERE)                                                        \
+    REF(sin, (double)sinl(a), NONE_HERE)                                                           \
+    REF(cos, (double)cosl(a), NONE_HERE)                                                           \
+    REF(erf, (double)erfl(a), NONE_HERE)                                                           \
     REF(tanh, (double)tanhl(a), NONE_HERE)                                                         \
     REF(max, a != a || a > b ? a : b, a > b ? a : b)                                               \
     REF(min, a != a || a < b ? a : b, a < b ? a : b)                                               \
@@ -158,8 +165,11 @@ static bool is_close(Dtype t, Cell got, Cell want, double ulp) {
     return fabs(x - y) <= ulp * fabs(next - y);
 }
 
-/* Float quotients are promised up to 2^46 (float32) only, and not of infinities. */
+/* Float quotients are promised up to 2^46 (float32) only, and not of infinities; sines up to
+ * 2^20 and 2^47. */
 static bool is_promised(const Row *row, Dtype t, Cell a, Cell b) {
+    if (row->op == OP_sin || row->op == OP_cos)
+        return isinf(as_float(t, a)) || !(fabs(as_float(t, a)) > (t == DT_f32 ? 0x1p20 : 0x1p47));
     if ((row->op != OP_mod && row->op != OP_floordiv) || !dtype_is_float(t)) return true;
     double x = as_float(t, a), y = as_float(t, b);
     return y != 0 && !isinf(x) && x == x && y == y && (isinf(y) || fabs(x / y) < 0x1p46);

@@ -160,19 +160,23 @@ LLVMValueRef prim_integer(Emit *e, int64_t value) {
 
 static bool is_single(Emit *e, LLVMValueRef a) { return element_type(LLVMTypeOf(a)) == e->f32; }
 
-LLVMValueRef prim_exp(Emit *e, LLVMValueRef a) {
-    prim_set_type(e, LLVMTypeOf(a));
-    return is_single(e, a) ? exp_32(e, a) : exp_64(e, a);
-}
+#define UNARY(name)                                                                                \
+    LLVMValueRef prim_##name(Emit *e, LLVMValueRef a) {                                            \
+        prim_set_type(e, LLVMTypeOf(a));                                                           \
+        return is_single(e, a) ? name##_32(e, a) : name##_64(e, a);                                \
+    }
+UNARY(exp)
+UNARY(expm1)
+UNARY(log)
+UNARY(log1p)
+UNARY(sin)
+UNARY(cos)
+UNARY(tanh)
+UNARY(erf)
 
-LLVMValueRef prim_log(Emit *e, LLVMValueRef a) {
+LLVMValueRef prim_pow(Emit *e, LLVMValueRef a, LLVMValueRef b) {
     prim_set_type(e, LLVMTypeOf(a));
-    return is_single(e, a) ? log_32(e, a) : log_64(e, a);
-}
-
-LLVMValueRef prim_tanh(Emit *e, LLVMValueRef a) {
-    prim_set_type(e, LLVMTypeOf(a));
-    return is_single(e, a) ? tanh_32(e, a) : tanh_64(e, a);
+    return is_single(e, a) ? pow_32(e, a, b) : pow_64(e, a, b);
 }
 
 LLVMValueRef prim_floordiv(Emit *e, LLVMValueRef a, LLVMValueRef b) {

@@ -24,8 +24,14 @@ LLVMValueRef prim_number(Emit *e, double value);                /* of VT */
 LLVMValueRef prim_integer(Emit *e, int64_t value);              /* of VI */
 LLVMValueRef prim_max(Emit *e, LLVMValueRef a, LLVMValueRef b); /* op.def's */
 LLVMValueRef prim_exp(Emit *e, LLVMValueRef a); /* floats of either width; VT is theirs */
+LLVMValueRef prim_expm1(Emit *e, LLVMValueRef a);
 LLVMValueRef prim_log(Emit *e, LLVMValueRef a);
+LLVMValueRef prim_log1p(Emit *e, LLVMValueRef a);
+LLVMValueRef prim_sin(Emit *e, LLVMValueRef a);
+LLVMValueRef prim_cos(Emit *e, LLVMValueRef a);
 LLVMValueRef prim_tanh(Emit *e, LLVMValueRef a);
+LLVMValueRef prim_erf(Emit *e, LLVMValueRef a);
+LLVMValueRef prim_pow(Emit *e, LLVMValueRef a, LLVMValueRef b);
 void prim_set_type(Emit *e, LLVMTypeRef type); /* VT, and VI with it */
 bool prim_is_float(LLVMValueRef a);
 
@@ -41,6 +47,7 @@ bool prim_is_float(LLVMValueRef a);
 #define SQRT(a) prim_unary(e, "llvm.sqrt", a)
 #define FLOOR(a) prim_unary(e, "llvm.floor", a)
 #define CEIL(a) prim_unary(e, "llvm.ceil", a)
+#define ROUND(a) prim_unary(e, "llvm.roundeven", a)
 #define ABS(a) prim_abs(e, a)
 #define FLOORDIV(a, b) prim_floordiv(e, a, b)
 #define MOD(a, b) prim_mod(e, a, b)
@@ -67,7 +74,13 @@ bool prim_is_float(LLVMValueRef a);
 #define IAND(i, j) LLVMBuildAnd(e->builder, i, j, "")
 #define IOR(i, j) LLVMBuildOr(e->builder, i, j, "")
 #define EXP(a) prim_exp(e, a)
+#define EXPM1(a) prim_expm1(e, a)
 #define LOG(a) prim_log(e, a)
+#define LOG1P(a) prim_log1p(e, a)
+#define SIN(a) prim_sin(e, a)
+#define COS(a) prim_cos(e, a)
 #define TANH(a) prim_tanh(e, a)
+#define ERF(a) prim_erf(e, a)
+#define POW(a, b) prim_pow(e, a, b)
 
 #endif

@@ -26,6 +26,7 @@
     static inline T abs_##D(T a) { return __builtin_fabs##SUFFIX(a); }                             \
     static inline T floor_##D(T a) { return __builtin_floor##SUFFIX(a); }                          \
     static inline T ceil_##D(T a) { return __builtin_ceil##SUFFIX(a); }                            \
+    static inline T round_##D(T a) { return __builtin_rint##SUFFIX(a); }                           \
     static inline bool nan_##D(T a) { return a != a; }                                             \
     static inline I as_int_##D(T a) {                                                              \
         I i;                                                                                       \
@@ -86,6 +87,7 @@ static inline bool not_i1(bool a) { return !a; }
 #define ABS(a) FN(abs)(a)
 #define FLOOR(a) FN(floor)(a)
 #define CEIL(a) FN(ceil)(a)
+#define ROUND(a) FN(round)(a)
 #define FLOORDIV(a, b) FN(floordiv)(a, b)
 #define MOD(a, b) FN(mod)(a, b)
 #define LT(a, b) ((a) < (b))
@@ -111,8 +113,14 @@ static inline bool not_i1(bool a) { return !a; }
 #define IAND(i, j) ((i) & (j))
 #define IOR(i, j) ((i) | (j))
 #define EXP(a) FN(exp)(a)
+#define EXPM1(a) FN(expm1)(a)
 #define LOG(a) FN(log)(a)
+#define LOG1P(a) FN(log1p)(a)
+#define SIN(a) FN(sin)(a)
+#define COS(a) FN(cos)(a)
 #define TANH(a) FN(tanh)(a)
+#define ERF(a) FN(erf)(a)
+#define POW(a, b) FN(pow)(a, b)
 #define MDEF static inline
 #define CTX_PARAM
 #define CTX_ARG

@@ -6,17 +6,18 @@
  *
  *   types       VT a value of the operation's dtype   VI an integer of the same width   VM a mask (bool)
  *   arithmetic  ADD SUB MUL NEG (floats: one IEEE rounding, never contracted; integers wrap)
- *               DIV (floats) FMA(a, b, c) = a * b + c rounded once   SQRT ABS FLOOR CEIL (floats;
- *               ABS of integers wraps)
+ *               DIV (floats) FMA(a, b, c) = a * b + c rounded once   SQRT ABS FLOOR CEIL ROUND (floats;
+ *               ROUND: to whole, half to even; ABS of integers wraps)
  *               FLOORDIV MOD: toward minus infinity, the result of MOD has b's sign; integers by 0
  *               give 0, the least integer by -1 wraps; floats: FN(floordiv), FN(mod) of vmath.inc
- *   comparison  LT LE EQ (ordered: false for NaN) NE (true for NaN) NAN(a) -> VM
+ *   comparison  LT LE EQ (ordered: false for NaN) NE (true for NaN) NAN(a) -> VM; of VI as of VT
  *               (NAN collides with <math.h>'s: undefine that one; false for integers)
  *   logic       AND OR XOR NOT on masks and on integers      SEL(mask, a, b)
  *   constants   ZERO ONE of VT    K(x) a float constant of VT    KI(n) an integer constant of VI
  *   bits        AS_INT(a) VT -> VI, AS_FLT(i) VI -> VT: same bits
  *               IADD ISUB (wrap) ISHL(i, n) ISHR(i, n: arithmetic) IAND IOR on VI, n a plain constant
- *   functions   EXP LOG TANH (floats): FN(exp) ... of vmath.inc, called with CTX_ARG before the operands
+ *   functions   EXP EXPM1 LOG LOG1P SIN COS TANH ERF POW (floats): FN(exp) ... of vmath.inc, called with
+ *               CTX_ARG before the operands
  *
  * vmath.inc further takes VMATH_BITS (32 or 64), FN(name) (this instance's function names), MDEF (the
  * storage words) and CTX_PARAM / CTX_ARG (empty in C; "Emit *e," and "e," in the generator). Words

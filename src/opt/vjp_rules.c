@@ -52,6 +52,12 @@ static Val share_top(Fn *f, Val g, Val wins, Val own, Val other) {
                       ir_where(f, tie, half, g));
 }
 
+/* 2 / sqrt(pi) exp(-x^2) */
+static Val erf_slope(Fn *f, Val x) {
+    Val bell = ir_exp(f, ir_neg(f, ir_mul(f, x, x)));
+    return ir_mul(f, bell, ir_const_like(f, x, 1.12837916709551257390));
+}
+
 #define NONE 0
 #define G q->g[0]
 #define A arg(q, 0)
@@ -65,12 +71,19 @@ static Val share_top(Fn *f, Val g, Val wins, Val own, Val other) {
 #define div(x, y) ir_div(q->f, x, y)
 #define neg(x) ir_neg(q->f, x)
 #define sign(x) ir_sign(q->f, x)
+#define log(x) ir_log(q->f, x)
+#define pow(x, y) ir_pow(q->f, x, y)
+#define sin(x) ir_sin(q->f, x)
+#define cos(x) ir_cos(q->f, x)
 #define floordiv(x, y) ir_floordiv(q->f, x, y)
 #define lt(x, y) ir_lt(q->f, x, y)
+#define le(x, y) ir_le(q->f, x, y)
+#define eq(x, y) ir_eq(q->f, x, y)
 #define where(c, x, y) ir_where(q->f, c, x, y)
 #define zero(x) ir_const_like(q->f, x, 0)
 #define one(x) ir_const_like(q->f, x, 1)
 #define share(g, wins, own, other) share_top(q->f, g, wins, own, other)
+#define bell(x) erf_slope(q->f, x)
 
 #define ELEM(op, arity, signature, traits, value, cot0, cot1, cot2, domain, ulp)                   \
     static Val cot_##op(const Cot *q) {                                                            \
@@ -92,12 +105,19 @@ static Val share_top(Fn *f, Val g, Val wins, Val own, Val other) {
 #undef div
 #undef neg
 #undef sign
+#undef log
+#undef pow
+#undef sin
+#undef cos
 #undef floordiv
 #undef lt
+#undef le
+#undef eq
 #undef where
 #undef zero
 #undef one
 #undef share
+#undef bell
 
 /* ---- features ---- */
 

@@ -88,11 +88,18 @@ static const Op elem_ops[] = {
 };
 enum { NUM_ELEM = sizeof elem_ops / sizeof *elem_ops };
 
+static bool is_in(Op op, const Op *list, size_t n) {
+    while (n > 0 && list[n - 1] != op) n--;
+    return n > 0;
+}
+#define IS_IN(op, ...) is_in(op, (const Op[]){__VA_ARGS__}, sizeof(Op[]){__VA_ARGS__} / sizeof(Op))
+
 static bool is_rough(Op op) {
-    return op == OP_exp || op == OP_log || op == OP_tanh || op == OP_sqrt || op == OP_div;
+    return IS_IN(op, OP_exp, OP_expm1, OP_log, OP_log1p, OP_pow, OP_sin, OP_cos, OP_tanh, OP_erf,
+                 OP_sqrt, OP_div);
 }
 static bool is_step(Op op) {
-    return op == OP_floor || op == OP_ceil || op == OP_sign || op == OP_floordiv || op == OP_mod;
+    return IS_IN(op, OP_floor, OP_ceil, OP_round, OP_sign, OP_floordiv, OP_mod);
 }
 
 /* Whole numbers want few functions, smooth programs few steps. */
@@ -119,9 +126,10 @@ static Dtype operand_dtype(Decoder *d, Op op, Val a) {
     TIGA_UNREACHABLE("no such signature");
 }
 
-/* Keeps log, sqrt and division away from their poles: always in smooth programs, else at times. */
+/* Keeps log, sqrt, division and bases of powers away from their poles: always in smooth programs, else
+ * at times. */
 static Val in_domain(Decoder *d, Op op, Val v) {
-    bool guarded = op == OP_log || op == OP_sqrt || op == OP_div;
+    bool guarded = IS_IN(op, OP_log, OP_log1p, OP_sqrt, OP_div, OP_pow);
     if (!guarded || (d->c->data != DATA_smooth && decode_byte(d, 4) == 0)) return v;
     return ir_add(d->f, ir_mul(d->f, v, v), ir_const_like(d->f, v, 1));
 }
@@ -131,7 +139,21 @@ static double elem_size(Op op, const double *size, uint32_t n) {
     for (uint32_t k = 0; k < n; k++) sum += size[k], product *= size[k];
     if (op == OP_mul) return product;
     if (op == OP_fma) return size[0] * size[1] + size[2];
-    return op == OP_tanh || op == OP_sign ? 1 : sum;
+    return IS_IN(op, OP_tanh, OP_sign, OP_erf) ? 1 : op == OP_pow ? size[0] : sum;
+}
+
+/* Small arguments where results grow fast (exp, exponents) or vary fast (sines of large angles). */
+static void hold(Decoder *d, Op op, Val *args, double *size) {
+    bool grows = op == OP_exp || op == OP_expm1, turns = op == OP_sin || op == OP_cos;
+    if ((grows && size[0] > 8) || (turns && size[0] > 1000)) {
+        args[0] = ir_tanh(d->f, args[0]);
+        size[0] = 1;
+    }
+    if (op == OP_pow) {
+        args[1] = ir_tanh(d->f, args[1]);
+        size[0] = size[0] * size[0] + 1;
+    }
+    if (grows) size[0] = 3000;
 }
 
 static void elementwise(Decoder *d) {
@@ -149,9 +171,9 @@ static void elementwise(Decoder *d) {
         size[k] = decode_size(d, v);
         args[k] = fit_like(d, v, &mine);
     }
-    if (op == OP_exp && size[0] > 8) args[0] = ir_tanh(d->f, args[0]);
-    if (op == OP_exp) size[0] = 3000;
-    args[n - 1] = in_domain(d, op, args[n - 1]);
+    hold(d, op, args, size);
+    Val *last = &args[op == OP_pow ? 0 : n - 1];
+    *last = in_domain(d, op, *last);
     decode_put(d, ir_emit(d->f, op, args, n, NULL), elem_size(op, size, n));
 }
 
