@@ -20,15 +20,15 @@ module {
 //     %0 = "gf_tensor.input"(%arg0) : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@V>>
 //     %1 = "gf_tensor.input"(%arg1) : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?xf32, #gf.on<@r.edges>>
 //     %2 = "gf_tensor.input"(%arg2) : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@V>>
-//     %3 = "gf_mp.gather"(%0) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
-//     %4 = "gf_tensor.reshape"(%1) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
-//     %5 = "gf_tensor.broadcast"(%4) <{shape = array<i64: 4>}> : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
-//     %6 = "gf_tensor.mul"(%3, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %3 = "gf_tensor.reshape"(%1) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
+//     %4 = "gf_tensor.broadcast"(%3) <{shape = array<i64: 4>}> : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %5 = "gf_mp.gather"(%0) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %6 = "gf_tensor.mul"(%4, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //     %7 = "gf_mp.reduce"(%6) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
 //     %8 = "gf_mp.gather"(%2) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
-//     %9 = "gf_tensor.mul"(%8, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %9 = "gf_tensor.mul"(%4, %8) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //     %10 = "gf_mp.reduce"(%9) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
-//     %11 = "gf_tensor.mul"(%3, %8) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %11 = "gf_tensor.mul"(%5, %8) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //     %12 = "gf_tensor.reduce_sum"(%11) <{axes = array<i64: 0>, keep_dims = false}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?xf32, #gf.on<@r.edges>>
 //     return %7, %10, %12 : tensor<?x4xf32, #gf.on<@V>>, tensor<?x4xf32, #gf.on<@V>>, tensor<?xf32, #gf.on<@r.edges>>
 //   }

@@ -25,7 +25,7 @@ module {
 //       %5 = "gf_mp.gather"(%arg3) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %6 = "gf_tensor.reshape"(%arg4) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
 //       %7 = "gf_tensor.broadcast"(%6) <{shape = array<i64: 4>}> : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
-//       %8 = "gf_tensor.mul"(%5, %7) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//       %8 = "gf_tensor.mul"(%7, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %9 = "gf_mp.reduce"(%8) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
 //       %10 = "gf_mp.gather"(%arg5) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %11 = "gf_tensor.mul"(%5, %10) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
@@ -37,7 +37,7 @@ module {
 //       %5 = "gf_mp.gather"(%arg3) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %6 = "gf_tensor.reshape"(%arg4) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
 //       %7 = "gf_tensor.broadcast"(%6) <{shape = array<i64: 4>}> : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
-//       %8 = "gf_tensor.mul"(%5, %7) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//       %8 = "gf_tensor.mul"(%7, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %9 = "gf_mp.reduce"(%8) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
 //       "gf_ctl.yield"(%9) : (tensor<?x4xf32, #gf.on<@V>>) -> ()
 //     }) : (tensor<?x4xf32, #gf.on<@V>>, tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>

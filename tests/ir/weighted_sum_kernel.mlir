@@ -24,7 +24,7 @@ module {
 //       %3 = "gf_mp.gather"(%arg2) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %4 = "gf_tensor.reshape"(%arg3) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
 //       %5 = "gf_tensor.broadcast"(%4) <{shape = array<i64: 4>}> : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
-//       %6 = "gf_tensor.mul"(%3, %5) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//       %6 = "gf_tensor.mul"(%5, %3) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %7 = "gf_mp.reduce"(%6) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
 //       "gf_ctl.yield"(%7) : (tensor<?x4xf32, #gf.on<@V>>) -> ()
 //     }) : (tensor<?x4xf32, #gf.on<@V>>, tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>

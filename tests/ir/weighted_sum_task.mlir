@@ -22,7 +22,7 @@ module {
 //     %2 = "gf_tensor.input"(%arg1) : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?xf32, #gf.on<@r.edges>>
 //     %3 = "gf_tensor.reshape"(%2) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>
 //     %4 = "gf_tensor.broadcast"(%3) <{shape = array<i64: 4>}> : (tensor<?x1xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
-//     %5 = "gf_tensor.mul"(%1, %4) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
+//     %5 = "gf_tensor.mul"(%4, %1) : (tensor<?x4xf32, #gf.on<@r.edges>>, tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //     %6 = "gf_mp.reduce"(%5) <{map = @r::@dst}> : (tensor<?x4xf32, #gf.on<@r.edges>>) -> tensor<?x4xf32, #gf.on<@V>>
 //     return %6 : tensor<?x4xf32, #gf.on<@V>>
 //   }
