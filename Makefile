@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test bench ulp install reference fmt lint tidy asan ubsan tsan fuzz size clean
+.PHONY: help bootstrap build demo test bench ulp install reference fmt lint tidy asan ubsan tsan memcheck fuzz size clean
 
 help: ## this list
 	@sed -n 's/^\([a-z ]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
@@ -70,6 +70,12 @@ asan ubsan tsan: bootstrap ## the C tests under that sanitizer
 	@$(NINJA) -C build-$@ --quiet
 	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(MESON) test -C build-$@ --no-rebuild --no-suite tree --timeout-multiplier 5 --print-errorlogs
+
+memcheck: build ## the tests of the C interface under valgrind
+	@for t in api bad formula alloc; do echo "memcheck $$t"; \
+	    TIGA_SOURCE_ROOT=$(CURDIR) TIGA_CODEGEN=$(BUILD)/libtiga_codegen.so TIGA_OFF=cache valgrind -q --error-exitcode=9 \
+	    --suppressions=tests/valgrind.supp --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
+	    $(BUILD)/tests/test_$$t >/dev/null || bad=1; done; test -z "$$bad"
 
 # Both fuzzers, one after the other; what they learn stays in build-fuzz/corpus.
 SECONDS = 30

@@ -224,7 +224,7 @@ static void test_mutations(void **state) {
     (void)state;
     uint64_t seed = 1;
     for (int round = 0; round < 20000; round++) {
-        char text[1024];
+        char text[1024] = {0};
         snprintf(text, sizeof text, "%s", right[(size_t)round % (sizeof right / sizeof *right)].text);
         for (int k = 0; k < 3; k++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;

@@ -16,6 +16,7 @@ typedef struct {
     const char *kind;
     const tg_graph *graph;
     char *text;
+    char *code; /* of one kernel: here, so that it outlives an unwinding */
     Cost cost;
 } Ask;
 
@@ -50,7 +51,9 @@ static Status ir_body(void *ctx) {
 static char *ask(Status (*body)(void *), const tg_program *p, const char *kind) {
     Ask q = {.p = p, .kind = kind};
     if (!p || !kind) return door_null(!p ? "program" : "kind"), NULL;
-    return door_run(body, &q) ? NULL : q.text;
+    tg_status st = door_run(body, &q);
+    free(q.code);
+    return st ? NULL : q.text;
 }
 
 char *tg_ir(const tg_program *p, const char *stage_name) { return ask(ir_body, p, stage_name); }
@@ -71,11 +74,11 @@ static Status code_body(void *ctx) {
     text_put(&out, "");
     for (uint32_t k = 0; k < t->plan->kernels.len && !st; k++) {
         CompileRequest request = exec_request(t->exec, k);
-        char *text = NULL;
         size_t len;
-        st = codegen_text(&request, q->kind, &text, &len);
-        if (!st) text_put(&out, text);
-        free(text);
+        st = codegen_text(&request, q->kind, &q->code, &len);
+        if (!st) text_put(&out, q->code);
+        free(q->code);
+        q->code = NULL;
     }
     if (!st) q->text = door_text(out.text);
     arena_free(out.arena);
