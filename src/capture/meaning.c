@@ -69,11 +69,17 @@ static Val unknown_name(Meaning *m, const Expr *e) {
     return build_fail(m->b, ST_NAME, "'%s' is not defined above and not bound", e->text);
 }
 
+/* A parameter that is one float64 or int64 is a number at run time: it never widens what it meets. */
+static bool is_number(const FormulaInput *in) {
+    return in->rank == 0 && !is_field(in->name) && (in->dtype == DT_f64 || in->dtype == DT_i64);
+}
+
 static Val input(Meaning *m, const Expr *e, bool on_edges) {
     const FormulaInput *in = find_bound(m, e->text);
     if (!in) return unknown_name(m, e);
     m->at = e->at;
-    Val v = build_input(m->b, in->name, in->dtype, in->rank, in->dim);
+    Val v = is_number(in) ? build_scalar_input(m->b, in->name, in->dtype == DT_i64)
+                          : build_input(m->b, in->name, in->dtype, in->rank, in->dim);
     if (on_edges && !strncmp(e->text, "src.", 4)) return build_at(m->b, v, m->b->to_src);
     if (on_edges && !strncmp(e->text, "dst.", 4)) return build_at(m->b, v, m->b->to_dst);
     return v;
