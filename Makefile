@@ -82,7 +82,7 @@ SECONDS = 30
 fuzz: bootstrap ## formulas and IR text, fuzzed (SECONDS=30 together)
 	@export CC=clang-22; $(call setup,build-fuzz,-Dfuzz=true -Db_sanitize=address$(comma)undefined -Db_lundef=false \
 	    -Dpython=disabled -Dcodegen=disabled)
-	@$(NINJA) -C build-fuzz --quiet fuzz_formula fuzz_ir_text
+	@$(NINJA) -C build-fuzz --quiet tests/fuzz/fuzz_formula tests/fuzz/fuzz_ir_text
 	@for f in formula ir_text; do $(PYTHON) tests/fuzz/run.py $$f build-fuzz/tests/fuzz/fuzz_$$f \
 	    $$(($(SECONDS) / 2)) build-fuzz/corpus || bad=1; done; test -z "$$bad"
 
