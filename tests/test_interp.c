@@ -149,19 +149,23 @@ static void test_integer_sums(void **state) {
     const int32_t i[] = {INT32_MAX, INT32_MAX, 2};
     const int64_t l[] = {INT64_MAX, 1, 0};
     const uint8_t b[] = {1, 255, 0}; /* any byte is true */
-    int64_t yi[2], yl[2], yb[2], degree[2], total[1];
+    int64_t yi[2], yl[2], yb[2], degree[2], total[1], edge[3], node[2];
     output(&c, "yi", ir_reduce(c.f, input(&c, "i", type_scalar(DT_i32, c.edges), i), c.to_dst), yi);
     output(&c, "yl", ir_reduce(c.f, input(&c, "l", type_scalar(DT_i64, c.edges), l), c.to_dst), yl);
     output(&c, "yb", ir_reduce(c.f, input(&c, "b", type_scalar(DT_bool, c.edges), b), c.to_dst),
            yb);
     output(&c, "degree", ir_degree(c.f, c.to_dst), degree);
     output(&c, "total", ir_degree(c.f, c.all_edges), total);
+    output(&c, "edge", ir_iota(c.f, c.edges), edge);
+    output(&c, "node", ir_iota(c.f, map_to(c.f, c.to_dst)), node);
     end(&c);
     EXPECT_INT(yi, 0, 2 * (int64_t)INT32_MAX + 2);
     EXPECT_INT(yl, 0, INT64_MIN);
     EXPECT_INT(yb, 0, 2);
     EXPECT_INT(degree, 0, 3);
     EXPECT_INT(total, 3);
+    EXPECT_INT(edge, 0, 1, 2);
+    EXPECT_INT(node, 0, 1);
 }
 
 static void test_many_ones(void **state) {

@@ -146,6 +146,11 @@ static Val build_degree(const Case *c, Op op) {
     return ir_degree(c->f, map_leaving(c));
 }
 
+static Val build_iota(const Case *c, Op op) {
+    (void)op;
+    return c->set == SET_ALL ? 0 : ir_iota(c->f, c->set);
+}
+
 static Val build_enter(const Case *c, Op op) {
     (void)op;
     if (c->set == SET_ALL) return 0;

@@ -113,6 +113,7 @@ static LLVMValueRef eval_by_op(Emit *e, Val v, Block b) {
         return n->op == OP_matmul ? eval_outer(e, v, b) : view_eval(e, v, b);
     case CLASS_along:
         if (n->op == OP_degree) return LLVMBuildSub(e->builder, e->row_end, e->row_begin, "");
+        if (n->op == OP_iota) return element_of(e, v);
         if (n->op == OP_gather) return eval_gather(e, v, b);
         return load_input(e, v, v, b);
     case CLASS_frame:

@@ -76,6 +76,13 @@ Status eval_degree(const Eval *q) {
     return ST_OK;
 }
 
+Status eval_iota(const Eval *q) {
+    Status st = eval_alloc(q, 0);
+    int64_t *number = (int64_t *)q->out->data;
+    for (int64_t i = 0; !st && i < q->out->rows; i++) number[i] = i;
+    return st;
+}
+
 /* A view of a dense value's rows, and back. */
 Status eval_enter(const Eval *q) {
     q->out->data = q->args[0]->data;

@@ -379,6 +379,8 @@ Val ir_softmax(Fn *f, Val s, Val v, Map m) {
 
 Val ir_degree(Fn *f, Map m) { return ir_emit(f, OP_degree, NULL, 0, &(Attr){.map = m}); }
 
+Val ir_iota(Fn *f, Set s) { return ir_emit(f, OP_iota, NULL, 0, &(Attr){.type = {.set = s}}); }
+
 Val ir_enter(Fn *f, Val v, Set s) { return emit1(f, OP_enter, v, &(Attr){.type = {.set = s}}); }
 
 Val ir_leave(Fn *f, Val v) { return emit1(f, OP_leave, v, NULL); }

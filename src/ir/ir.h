@@ -193,6 +193,7 @@ Val ir_reduce(Fn *f, Val v, Map m); /* sum */
 Val ir_rmax(Fn *f, Val v, Map m);           /* parts 0 and 1: largest, ties */
 Val ir_softmax(Fn *f, Val s, Val v, Map m); /* parts 0 and 1: weighted mean, logsumexp */
 Val ir_degree(Fn *f, Map m);
+Val ir_iota(Fn *f, Set s);
 Val ir_enter(Fn *f, Val v, Set s);
 Val ir_leave(Fn *f, Val v);
 

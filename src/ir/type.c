@@ -363,6 +363,13 @@ static Status infer_degree(const Infer *q) {
     return ST_OK;
 }
 
+static Status infer_iota(const Infer *q) {
+    Set s = q->attr->type.set;
+    if (s == SET_ALL || s >= q->f->sets.len) return fault(q, ST_SHAPE, "needs a set of nodes or edges");
+    *q->out = type_scalar(DT_i64, s);
+    return ST_OK;
+}
+
 static Status infer_enter(const Infer *q) {
     const Type *x = arg(q, 0);
     Set s = q->attr->type.set;

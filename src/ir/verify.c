@@ -91,6 +91,7 @@ enum { A_none = 0, A_type = USES_type, A_ints = USES_ints };
 #define uses_rmax USES_map
 #define uses_softmax USES_map
 #define uses_degree USES_map
+#define uses_iota USES_type
 #define uses_enter USES_type
 #define uses_leave 0
 static const uint8_t uses[NUM_OPS] = {
@@ -117,7 +118,7 @@ static void check_unused(Verify *q, Val v, const Node *n) {
 static Type read_part(const Node *n) {
     const Type *t = &n->attr.type;
     if (n->op == OP_cast) return type_scalar((Dtype)t->dtype, SET_ALL);
-    if (n->op == OP_enter) return type_scalar(DT_bool, t->set);
+    if (n->op == OP_enter || n->op == OP_iota) return type_scalar(DT_bool, t->set);
     if (n->op == OP_bcast || n->op == OP_reshape)
         return type_of(DT_bool, SET_ALL, t->rank <= MAX_RANK ? t->rank : 0, t->dim);
     return *t;

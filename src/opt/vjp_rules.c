@@ -286,6 +286,8 @@ static Val cot_degree(const Cot *q) {
     TIGA_UNREACHABLE("an operation without operands");
 }
 
+#define cot_iota cot_degree
+
 /* ---- one rule an operation ---- */
 
 static Val (*const rules[NUM_OPS])(const Cot *q) = {

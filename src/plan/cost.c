@@ -88,7 +88,8 @@ static void count_phase(Count *c, uint32_t phase) {
         count(&c->out->flops, times(c->edges, flops_of(c, v)));
         if (other || n->op == OP_input) count(&c->out->bytes_read, times(c->edges, bytes_of(c, v)));
         fetches |= other;
-        numbered |= n->op == OP_input || (c->is_result[v] && c->k->place[v].phase == phase);
+        numbered |= n->op == OP_input || n->op == OP_iota ||
+                    (c->is_result[v] && c->k->place[v].phase == phase);
     }
     c->out->edge_visits += c->edges;
     numbered &= !map_is_dst(c->k->map);

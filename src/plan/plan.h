@@ -85,7 +85,7 @@ Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);
  *             that recomputes them, row values once a row.
  * bytes_read  what a row or an edge reads from buffers, gathered rows once an edge and phase; row
  *             pointers 8, the other end 4 an edge and phase where it is used, edge numbers 4 in source
- *             order where edge fields or edge results are touched (8 on sets of 2^31 and more)
+ *             order where edge fields, edge results or the numbers themselves are touched (8 on sets of 2^31 and more)
  * bytes_written  results and buffers */
 typedef struct {
     int64_t traversals, edge_visits, flops, bytes_read, bytes_written;

@@ -142,6 +142,9 @@ static KernelWires wire_kernel(Wirer *w, const Kernel *k, uint32_t first_flag) {
         TIGA_ASSERT(type_equal(t, &w->wires.data[wire[i]].type));
         kw.uses_edges |= k->map != MAP_NONE && t->set == map_from(f, k->map);
     }
+    for (Val v = 1; v < ir_count(f); v++)
+        kw.uses_edges |= ir_op(f, v) == OP_iota && k->map != MAP_NONE &&
+                         ir_type(f, v)->set == map_from(f, k->map);
     find_gathered(w->arena, &kw);
     return kw;
 }

@@ -33,7 +33,7 @@ typedef struct {
     uint32_t num_inputs, num_buffers; /* of the body: inputs then results */
     const uint32_t *wire;             /* of each buffer */
     int64_t width;                    /* the most elements that a row or an edge has */
-    bool uses_edges;                  /* some buffer lies on the kernel's edges */
+    bool uses_edges;                  /* edge numbers matter: of a buffer's rows or by themselves */
     const Gathered *gathered;
     uint32_t num_gathered;
     uint32_t first_flag; /* of its buffers in a call's array over all kernels */

@@ -244,6 +244,7 @@ static void attr_launch(Parser *p, OpText *o, Attr *a) {
 #define attr_rmax attr_map
 #define attr_softmax attr_map
 #define attr_degree attr_map
+#define attr_iota attr_enter
 #define attr_leave attr_none
 #define attr_input attr_none
 #define attr_result attr_none

@@ -311,6 +311,7 @@ static void props_launch(Printer *p, Props *out, const Node *n) {
 #define props_rmax props_map
 #define props_softmax props_map
 #define props_degree props_map
+#define props_iota props_none
 #define props_enter props_none
 #define props_leave props_none
 #define props_input props_none

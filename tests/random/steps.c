@@ -80,6 +80,14 @@ static void degree(Decoder *d) {
     if (decode_byte(d, 2)) decode_put(d, fit_float(d, v), 64);
 }
 
+static void iota(Decoder *d) {
+    Set s = any_set(d);
+    if (s == SET_ALL) return;
+    Val v = ir_iota(d->f, s);
+    decode_put(d, v, 1000);
+    if (decode_byte(d, 2)) decode_put(d, fit_float(d, v), 1000);
+}
+
 /* ---- elementwise ---- */
 
 static const Op elem_ops[] = {
@@ -453,7 +461,7 @@ void step_any(Decoder *d) {
         gather,      reduce,      reduce,      reduce,       rmax,        softmax,     matmul,
         cast,        bcast,       reshape,     transpose,    slice,       pad,         concat,
         degree,      new_input,   constant,    feature_fold, dense,       matmul,      feature_fold,
-        new_input,   elementwise, reduce,      softmax,
+        new_input,   elementwise, reduce,      softmax,      iota,
     };
     steps[decode_byte(d, sizeof steps / sizeof *steps)](d);
     TIGA_ASSERT(!d->f->status);
