@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <math.h>
 #include <string.h>
 
 static const int64_t row_ptr[] = {0, 2, 3, 5}, col_idx[] = {0, 2, 1, 0, 1};
@@ -297,11 +298,11 @@ static void test_builder_fails_with_what_is_missing(void **state) {
 
 static void test_every_builtin_is_proven_and_prints(void **state) {
     (void)state;
-    static const char *const names[] = {"sum", "mean", "max", "min", "online_softmax"};
+    static const char *const names[] = {"sum", "mean", "max", "min", "count", "online_softmax"};
     static const char *const forms[] = {"componentwise-additive", "componentwise-additive", "selection-max",
-                                        "selection-min", "stable-weighted"};
+                                        "selection-min",          "componentwise-additive", "stable-weighted"};
     const tg_dtype dtypes[] = {TG_FLOAT64, TG_FLOAT64};
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 6; k++) {
         tg_reducer *r = tg_reducer_builtin(names[k], false, 0);
         assert_string_equal(tg_reducer_proof(r), forms[k]);
         char *text = tg_reducer_ir(r, "it", dtypes, tg_reducer_num_messages(r));
@@ -310,6 +311,41 @@ static void test_every_builtin_is_proven_and_prints(void **state) {
         tg_free(text);
         tg_reducer_free(r);
     }
+}
+
+/* Rows {1, 3}, {2}, {1, 2} of row_ptr and col_idx; an empty row would give `empty`. */
+static void test_builtins_that_are_programs(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double want[3];
+    } cases[] = {{"logsumexp", {3.1269280, 2, 2.3132617}}, {"var", {1, 0, .25}},  {"std", {1, 0, .5}},
+                 {"var_unbiased", {2, NAN, .5}},           {"any", {1, 1, 1}},    {"all", {1, 1, 1}},
+                 {"std_unbiased", {1.4142136, NAN, .70710678}}, {"argmax", {1, 2, 4}}, {"argmin", {0, 2, 3}}};
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tg_builder *b = tg_builder_new(false);
+        tg_reducer *r = tg_reducer_builtin(cases[k].name, true, 0);
+        tg_val m = tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)), cast;
+        const int64_t f64 = TG_FLOAT64;
+        cast = tg_reduce(b, r, &m, 1);
+        tg_out(b, "out", tg_apply(b, "cast", &cast, 1, &f64, 1));
+        tg_program *p = tg_builder_program(b);
+        double out[3];
+        tg_arg args[] = {{"src.x", tg_f32(x, 3)}, {"out", tg_f64(out, 3)}};
+        if (tg_run(p, g, args, 2)) fail_msg("%s: %s", cases[k].name, tg_errmsg());
+        for (int i = 0; i < 3; i++)
+            if (isnan(cases[k].want[i])) assert_true(isnan(out[i]));
+            else assert_float_equal(out[i], cases[k].want[i], 1e-6);
+        assert_string_equal(tg_reducer_proof(r), "program");
+        assert_null(tg_reducer_ir(r, "it", (const tg_dtype[]){TG_FLOAT32}, 1));
+        assert_int_equal(tg_errcode(), TG_EUNSUPPORTED);
+        assert_int_equal(tg_reducer_num_messages(r), 1);
+        tg_reducer_free(r);
+        tg_builder_free(b);
+        tg_program_free(p);
+    }
+    tg_graph_free(g);
 }
 
 /* ---- many threads, one program, one graph ---- */
@@ -363,6 +399,7 @@ int main(void) {
         cmocka_unit_test(test_builder_errors_are_sticky),
         cmocka_unit_test(test_builder_fails_with_what_is_missing),
         cmocka_unit_test(test_every_builtin_is_proven_and_prints),
+        cmocka_unit_test(test_builtins_that_are_programs),
         cmocka_unit_test(test_threads_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

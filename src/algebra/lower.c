@@ -137,16 +137,23 @@ static bool lower_weighted_state(Lower *w) {
     return w->empty != 0;
 }
 
-/* A whole number keeps integers what they are. */
-static Val empty_value(Lower *w, Val v) {
-    double x = w->r->empty;
-    bool whole = x == floor(x) && fabs(x) < 0x1p53 && !dtype_is_float((Dtype)type(w, v)->dtype);
-    return whole ? build_integer(w->b, (int64_t)x) : build_number(w->b, x);
+static bool fits(Dtype d, double value) {
+    return value == floor(value) && fabs(value) < (d == DT_i32 ? 0x1p31 : 0x1p63);
+}
+
+Val reducer_fill(Builder *b, const Reducer *r, Val rows, double value, Val v) {
+    if (!v) return 0;
+    Dtype d = (Dtype)ir_type(b->f, v)->dtype;
+    if (d == DT_bool && value != 0 && value != 1)
+        return build_fail(b, ST_INVAL, "reducer '%s': empty=%g, but its results are bool: 0 or 1", r->name, value);
+    Val number = d == DT_bool                           ? build_truth(b, value == 1)
+                 : !dtype_is_float(d) && fits(d, value) ? build_integer(b, (int64_t)value)
+                                                        : build_number(b, value);
+    return build_call(b, "where", (Val[]){rows, number, v}, 3, NULL, 0);
 }
 
 static Val finish(Lower *w, Val v) {
-    if (!v || !w->r->has_empty) return v;
-    return select(w, w->empty, empty_value(w, v), v);
+    return w->r->has_empty ? reducer_fill(w->b, w->r, w->empty, w->r->empty, v) : v;
 }
 
 /* Where the row is empty finalize sees 1s: its value is not used, and its derivative stays finite. */
@@ -195,6 +202,10 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
                           "softmax-weighted sums have",
                           r->name, form_name(r->form));
     if (!choose_map(&w, messages, num_messages)) return 0;
+    if (r->lower) {
+        Val m = at_messages(&w, messages[0]);
+        return m ? r->lower(b, r, w.map, m) : 0;
+    }
     if (!region_inline(b, r->lift, messages, 0, w.lifted)) return 0;
     if (r->form == FORM_weighted) return lower_weighted(&w);
     bool done = r->form == FORM_additive ? lower_additive(&w) : lower_extremum(&w);
@@ -225,6 +236,8 @@ static void inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *
 }
 
 Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out) {
+    if (r->lower)
+        return err_set(ST_UNSUPPORTED, "reducer '%s' is a program over operations, not a fold: it has no four functions to show", r->name);
     Type message[REDUCER_MAX_MESSAGES], state[REDUCER_MAX_STATE];
     Val args[2 * REDUCER_MAX_STATE];
     if (num_dtypes != r->num_messages)

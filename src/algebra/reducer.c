@@ -10,7 +10,8 @@
 
 const char *form_name(Form form) {
     static const char *const names[] = {"general",       "componentwise-additive", "product",
-                                        "selection-max", "selection-min",          "stable-weighted"};
+                                        "selection-max", "selection-min",          "stable-weighted",
+                                        "program"};
     return names[form];
 }
 
@@ -190,18 +191,55 @@ static void draft_softmax(Draft *d) {
                                  component(d->finalize, 's', 1)));
 }
 
-Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out) {
+static void draft_sum(Draft *d) { draft_fold(d, "add", 0); }
+static void draft_max(Draft *d) { draft_fold(d, "maximum", -INFINITY); }
+static void draft_min(Draft *d) { draft_fold(d, "minimum", INFINITY); }
+
+/* A sum of ones, which stays an integer. */
+static void draft_count(Draft *d) {
+    result(d->identity, 0, build_integer(d->identity, 0));
+    result(d->lift, 0, build_integer(d->lift, 1));
+    Val l = component(d->combine, 'l', 0), r = component(d->combine, 'r', 0);
+    result(d->combine, 0, call2(d->combine, "add", l, r));
+    result(d->finalize, 0, component(d->finalize, 's', 0));
+}
+
+static const struct {
+    const char *name;
+    void (*draft)(Draft *d);
+} folds[] = {{"sum", draft_sum}, {"mean", draft_mean},   {"max", draft_max},
+             {"min", draft_min}, {"count", draft_count}, {"online_softmax", draft_softmax}};
+enum { NUM_FOLDS = sizeof folds / sizeof *folds };
+
+static size_t find_fold(const char *name) {
+    size_t k = 0;
+    while (k < NUM_FOLDS && strcmp(folds[k].name, name)) k++;
+    return k;
+}
+
+bool reducer_is_builtin(const char *name) { return find_fold(name) < NUM_FOLDS || library_find(name); }
+
+static Status builtin_fold(Arena *takes, size_t k, Reducer **out) {
     Draft d = draft_new(takes);
-    if (!strcmp(name, "sum")) draft_fold(&d, "add", 0);
-    else if (!strcmp(name, "max")) draft_fold(&d, "maximum", -INFINITY);
-    else if (!strcmp(name, "min")) draft_fold(&d, "minimum", INFINITY);
-    else if (!strcmp(name, "mean")) draft_mean(&d);
-    else if (!strcmp(name, "online_softmax")) draft_softmax(&d);
-    else return err_set(ST_NAME, "unknown reducer '%s' (sum, mean, max, min, online_softmax exist)", name);
-    Status st = reducer_new(takes, name, REDUCER_associative | REDUCER_commutative, d.identity->f,
-                            d.lift->f, d.combine->f, d.finalize->f, out);
-    if (st) return st;
-    TIGA_ASSERT((*out)->form != FORM_general);
+    folds[k].draft(&d);
+    return reducer_new(takes, folds[k].name, REDUCER_associative | REDUCER_commutative, d.identity->f, d.lift->f, d.combine->f,
+                       d.finalize->f, out);
+}
+
+Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out) {
+    size_t fold = find_fold(name);
+    Lowering *lower = library_find(name);
+    if (fold < NUM_FOLDS) {
+        Status st = builtin_fold(takes, fold, out);
+        if (st) return st;
+        TIGA_ASSERT((*out)->form != FORM_general);
+    } else if (lower) {
+        *out = ARENA_NEW(takes, Reducer);
+        **out = (Reducer){.arena = takes, .name = arena_str(takes, name), .num_messages = 1, .form = FORM_program, .lower = lower};
+    } else {
+        return err_set(ST_NAME, "unknown reducer '%s' (sum, mean, max, min, count, any, all, argmax, argmin, logsumexp, "
+                                "var, std, var_unbiased, std_unbiased, online_softmax exist)", name);
+    }
     (*out)->has_empty = has_empty;
     (*out)->empty = empty;
     return ST_OK;

@@ -17,25 +17,33 @@ typedef enum {
     FORM_product,  /* one component, a product from 1 */
     FORM_max,      /* one component, the larger of two from -inf */
     FORM_min,
-    FORM_weighted /* (max, sums scaled to it): online softmax */
+    FORM_weighted, /* (max, sums scaled to it): online softmax */
+    FORM_program   /* no fold: a built-in of library.c, which has none of the four functions */
 } Form;
 const char *form_name(Form form);
 
 enum { REDUCER_MAX_STATE = 16, REDUCER_MAX_MESSAGES = 16 };
 enum { REDUCER_associative = 1, REDUCER_commutative = 2, REDUCER_deterministic = 4 };
 
-typedef struct {
+typedef struct Reducer Reducer;
+/* Writes the reduction of a message along a map into the program. */
+typedef Val Lowering(Builder *b, const Reducer *r, Map map, Val message);
+
+struct Reducer {
     Arena *arena;
     const char *name;
     int flags;
     uint32_t num_messages, num_state;
     const Fn *identity, *lift, *combine, *finalize;
     Form form;
-    bool has_empty; /* the value of rows without messages is given */
+    Lowering *lower; /* of FORM_program */
+    bool has_empty;  /* the value of rows without messages is given */
     double empty;
-} Reducer;
+};
 
-/* "sum" "mean" "max" "min" "online_softmax"; unknown names give ST_NAME. */
+/* Folds, written as anybody's four functions: "sum" "mean" "max" "min" "count" "online_softmax"; and those of
+ * library.c. Unknown names give ST_NAME. */
+bool reducer_is_builtin(const char *name);
 Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out);
 /* Copies the functions, checks that they fit each other and are elementwise, proves the form. */
 Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
@@ -49,7 +57,11 @@ double reducer_identity(const Reducer *r, uint32_t k);
 /* lower.c: the reduction of messages on edges to destinations, or of node values to `all`, written into
  * the program: lift on the edges, one operation a proven form, finalize on the nodes. */
 Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t num_messages);
-/* The functions for messages of these dtypes, each in an arena of its own. */
+/* v, and `value` in the rows marked: of v's dtype where that holds it. Of bool it must be 0 or 1. */
+Val reducer_fill(Builder *b, const Reducer *r, Val rows, double value, Val v);
+/* library.c: by name; NULL where there is none. */
+Lowering *library_find(const char *name);
+/* The functions for messages of these dtypes, each in an arena of its own. FORM_program: ST_UNSUPPORTED. */
 typedef struct {
     Fn *identity, *lift, *combine, *finalize;
 } Regions;

@@ -338,10 +338,7 @@ static Reducer *own_reducer(Meaning *m, const Expr *e) {
     return st ? NULL : r;
 }
 
-static bool is_builtin(const char *name) {
-    return !strcmp(name, "sum") || !strcmp(name, "mean") || !strcmp(name, "max") || !strcmp(name, "min") ||
-           !strcmp(name, "online_softmax") || !strcmp(name, "softmax");
-}
+static bool is_builtin(const char *name) { return !strcmp(name, "softmax") || reducer_is_builtin(name); }
 
 /* sum(x) reduces along the relation; sum(x, axis=..) reduces features; max(x, y) is elementwise. */
 static bool is_reducer_call(const Meaning *m, const Expr *e) {
