@@ -57,16 +57,22 @@ from .functions import (
 from .graph import Graph
 from .inspection import AnalysisFinding, CacheInfo, Cost, MachineSchedule, Variant
 from .message_passing import MessagePassing
+from .multi import multi
 from .reducers import (
     Reducer,
     ReducerCall,
+    argmax,
+    argmin,
+    count,
     logsumexp,
     max,
     mean,
     min,
     online_softmax,
     prod,
+    std,
     sum,
+    var,
 )
 from .reducers import (
     all_ as all,

@@ -8,7 +8,6 @@ import numpy as np
 
 from . import arrays, dtypes, threads
 from .graph import Graph
-from .programs import Program
 
 _numpy = [d.numpy for d in dtypes.BY_CODE]
 
@@ -23,9 +22,9 @@ def run(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
     if trace.framework == arrays.TORCH:
         from .interop import torch as bridge
 
-        return _shape(trace.program, bridge.run(trace.program, graph, inputs))
+        return _shape(trace, bridge.run(trace.program, graph, inputs))
     outs = trace.program.run(graph, inputs, empty_numpy, threads.count(None))
-    return _shape(trace.program, _wrap(trace.framework, outs))
+    return _shape(trace, _wrap(trace.framework, outs))
 
 
 def reference(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
@@ -36,7 +35,7 @@ def reference(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
         outs = trace.program.reference(graph, bridge.detach(inputs), bridge.empty)
     else:
         outs = _wrap(trace.framework, trace.program.reference(graph, inputs, empty_numpy))
-    return _shape(trace.program, outs)
+    return _shape(trace, outs)
 
 
 def _wrap(framework: str, outs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -47,5 +46,5 @@ def _wrap(framework: str, outs: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(map(from_numpy, outs))
 
 
-def _shape(program: Program, outs: tuple[Any, ...]) -> Any:
-    return outs[0] if len(outs) == 1 else {e.name: v for e, v in zip(program.results, outs)}
+def _shape(trace: Any, outs: tuple[Any, ...]) -> Any:
+    return outs[0] if trace.keys is None else dict(zip(trace.keys, outs))

@@ -73,7 +73,8 @@ class Formula(inspection.Inspectable):
         given = tuple(arrays.plain(arguments.values[k]) for k in positions.values())
         program = Program(self._handle.typed(tuple(positions), given))
         sources = [positions[name] for name in program.input_names]
-        return Trace(program, arguments.framework(), sources, [])
+        keys = [e.name for e in program.results] if len(program.results) > 1 else None
+        return Trace(program, arguments.framework(), sources, [], keys)
 
     def __reduce__(self) -> Any:
         return Formula, (self.text,)

@@ -8,13 +8,30 @@ captured on scalars and proven by structure."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from . import _tiga, dtypes, functions
 from .staged import Stage, Value
 
-__all__ = ["Reducer", "ReducerCall", "max", "mean", "min", "online_softmax", "prod", "sum"]
+__all__ = [
+    "Reducer",
+    "ReducerCall",
+    "all_",
+    "any_",
+    "argmax",
+    "argmin",
+    "count",
+    "logsumexp",
+    "max",
+    "mean",
+    "min",
+    "online_softmax",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 
 class ReducerCall:
@@ -270,23 +287,71 @@ def _builtin(name: str, kwargs: dict[str, Any]) -> Reducer:
     return Builtin(name, ("message",), f"tg.{name}()", kwargs.get("empty"))
 
 
-def _later(name: str) -> Callable[..., Any]:
-    """A reducer that is not built yet; of a staged value its name may be a function already."""
-
-    def factory(x: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if _given(x, args, kwargs) and hasattr(functions, name):
-            return getattr(functions, name)(x, *args, **kwargs)
-        raise NotImplementedError(f"the reducer tg.{name}() is not built yet")
-
-    factory.__name__ = factory.__qualname__ = name
-    factory.__doc__ = f"Over feature axes, tg.{name}(x, dim=-1); the reducer is not built yet."
-    return factory
+def any_(x: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """The reducer that tells whether some message is not 0: tg.any(empty=False). Of a staged value,
+    tg.any(x, dim=-1): over feature axes."""
+    if _given(x, args, kwargs):
+        return functions.any(x, *args, **kwargs)
+    return _builtin("any", kwargs)
 
 
-prod = _later("prod")
-any_ = _later("any")
-all_ = _later("all")
-logsumexp = _later("logsumexp")
+def all_(x: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """The reducer that tells whether no message is 0: tg.all(empty=True). Of a staged value,
+    tg.all(x, dim=-1): over feature axes."""
+    if _given(x, args, kwargs):
+        return functions.all(x, *args, **kwargs)
+    return _builtin("all", kwargs)
+
+
+def logsumexp(x: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """The reducer log(sum of exp of the messages), without overflow: tg.logsumexp(empty=-inf). Of a staged
+    value, tg.logsumexp(x, dim=-1): over feature axes."""
+    if _given(x, args, kwargs):
+        return functions.logsumexp(x, *args, **kwargs)
+    return _builtin("logsumexp", kwargs)
+
+
+def count(*args: Any, empty: float | None = None) -> Reducer:
+    """The reducer that counts messages, as int64, whatever they are: tg.count(empty=0)."""
+    return _reducer_alone("count", args, empty)
+
+
+def argmax(*args: Any, empty: float | None = None) -> Reducer:
+    """The reducer that gives the number of the edge with the largest message, in the order in which the graph
+    was given; of ties the first; tg.argmax(empty=-1). A NaN is the largest."""
+    return _reducer_alone("argmax", args, empty)
+
+
+def argmin(*args: Any, empty: float | None = None) -> Reducer:
+    """The reducer that gives the number of the edge with the smallest message; of ties the first;
+    tg.argmin(empty=-1). A NaN is the smallest."""
+    return _reducer_alone("argmin", args, empty)
+
+
+def var(*args: Any, unbiased: bool = False, empty: float | None = None) -> Reducer:
+    """The reducer of the messages' variance: tg.var(unbiased=False, empty=NaN). unbiased divides by one less
+    than their number; of one message it is then NaN, with gradient 0."""
+    return _reducer_alone("var", args, empty, unbiased)
+
+
+def std(*args: Any, unbiased: bool = False, empty: float | None = None) -> Reducer:
+    """The reducer of the messages' standard deviation, the root of tg.var; its gradient where it is 0 is 0."""
+    return _reducer_alone("std", args, empty, unbiased)
+
+
+def _reducer_alone(name: str, args: tuple[Any, ...], empty: float | None, unbiased: bool = False) -> Reducer:
+    """A built-in whose name is no function of a value."""
+    if args:
+        raise NotImplementedError(f"tg.{name} over feature axes is not built yet; the reducer is tg.{name}()")
+    full = f"{name}_unbiased" if unbiased else name
+    return Builtin(full, ("message",), f"tg.{name}({'unbiased=True' if unbiased else ''})", empty)
+
+
+def prod(x: Any = None, *args: Any, **kwargs: Any) -> Any:
+    """Over feature axes, tg.prod(x, dim=-1); the reducer is not built yet."""
+    if _given(x, args, kwargs):
+        return functions.prod(x, *args, **kwargs)
+    raise NotImplementedError("the reducer tg.prod() is not built yet")
 
 
 def check_reducer(reducer: Any) -> Reducer:

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import arrays, reducers
 from .capture import Captures
+from .multi import keys_of, map_values
 from .programs import ALL, Program
 from .staged import IntParam, Value
 
@@ -93,11 +94,20 @@ class Fields:
 
 
 class Trace:
-    """A program, the source of each of its inputs, and the guards under which it holds."""
+    """A program, the source of each of its inputs, and the guards under which it holds. keys name its results
+    in a dict; without keys the one result stands alone."""
 
-    def __init__(self, program: Program, framework: str, sources: list[Any], guards: list[Any]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        framework: str,
+        sources: list[Any],
+        guards: list[Any],
+        keys: Sequence[str] | None = None,
+    ) -> None:
         self.program = program
         self.framework = framework
+        self.keys = keys
         self._sources = sources
         self._guards = guards
 
@@ -170,12 +180,15 @@ class Tracer:
         message = self._call(
             "edge", self._fields("src", "at_src"), self._fields("dst", "at_dst"), self._fields("edge", None)
         )
-        aggregate = self._reduce(message)
+        aggregate = map_values(self._reduce, self._reducer_call(message))
         result = aggregate
         if has_node(self.kernel):
-            result = self._on_nodes(self._call("node", self._fields("dst", None), aggregate), aggregate)
-        self.stage.builder.out(self._result_name(), result._id)
-        return self._finish(Program(self.stage.builder.program()))
+            result = self._call("node", self._fields("dst", None), aggregate)
+        keys = keys_of(result)
+        for key in keys or [None]:
+            name = self._result_name(key or RESULT)
+            self.stage.builder.out(name, (result[key] if key else self._on_nodes(result))._id)
+        return self._finish(Program(self.stage.builder.program()), keys)
 
     def _check_names(self) -> None:
         for name in self.arguments.names:
@@ -186,14 +199,16 @@ class Tracer:
         if unknown:
             raise TypeError(f"{', '.join(unknown)}: neither edge() nor node() takes a param of this name")
 
-    def _result_name(self) -> str:
-        name = RESULT
+    def _result_name(self, name: str) -> str:
         while name in self._position or name in self.captures.hidden:
             name += "_"
         return name
 
-    def _reduce(self, message: Any) -> Value:
-        call = self._reducer_call(message)
+    def _reduce(self, call: reducers.ReducerCall) -> Value:
+        if getattr(call.reducer, "block_prune_threshold", None) is not None:
+            raise NotImplementedError(
+                "block_prune_threshold needs a relation with a streaming kernel; this one has none"
+            )
         messages = [Value(self.stage, self.stage.lift(m)) for m in call.messages]
         wide = getattr(call.reducer, "accumulation_dtype", None)
         narrow = messages[-1].dtype
@@ -207,18 +222,12 @@ class Tracer:
         if message is None:
             raise TypeError("edge() returns None, expected a message (is a return missing?)")
         if isinstance(message, reducers.ReducerCall):
-            call = message
-        elif isinstance(message, (tuple, list)):
+            return message
+        if isinstance(message, (tuple, list)):
             raise TypeError(f"edge() returns {len(message)} values; pack them: return self.reducer(...)")
-        else:
-            call = self.reducer(message)
-        if getattr(call.reducer, "block_prune_threshold", None) is not None:
-            raise NotImplementedError(
-                "block_prune_threshold needs a relation with a streaming kernel; this one has none"
-            )
-        return call
+        return self.reducer(message)
 
-    def _on_nodes(self, result: Any, aggregate: Value) -> Value:
+    def _on_nodes(self, result: Any) -> Value:
         """What node() returned; of a param or a number, every node's."""
         if result is None:
             raise TypeError("node() returns None, expected a value (is a return missing?)")
@@ -228,7 +237,7 @@ class Tracer:
         degree = Value(self.stage, self.stage.builder.reduce(reducers.sum()._native(1, ()), (self.stage.lift(1),)))
         return self.stage.apply("where", (degree == degree, v, degree.to(v.dtype)))
 
-    def _finish(self, program: Program) -> Trace:
+    def _finish(self, program: Program, keys: Sequence[str] | None) -> Trace:
         """Reads off where inputs come from, and the guards."""
         hidden = self.captures.hidden
         sources = [hidden.get(e.name) or self._position[e.name] for e in program.inputs]
@@ -238,7 +247,7 @@ class Tracer:
             framework = arrays.TORCH
         guards = [(_of_kernel(g), test) for g, test in self.captures.guards()]
         guards += [(_of_argument(self._position[n]), _equals(self._value(n))) for n in sorted(self._fixed)]
-        return Trace(program, framework, sources, guards)
+        return Trace(program, framework, sources, guards, keys)
 
 
 def _is_hashable(value: Any) -> bool:

@@ -293,7 +293,6 @@ REDUCERS = [
         ["block_prune_threshold", "streaming"],
     ),
     ("prod", lambda: tg.prod(), NotImplementedError, ["prod"]),
-    ("any", lambda: tg.any(), NotImplementedError, ["any"]),
     ("identity and empty", lambda: tg.sum(identity=1, empty=2), TypeError, ["identity", "empty"]),
     ("identity of mean", lambda: tg.mean(identity=1), TypeError, ["identity", "empty"]),
     ("a function without a value", lambda: tg.exp(1.0), TypeError, ["tg.exp", "staged"]),
