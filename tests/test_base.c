@@ -19,7 +19,7 @@ static void switches(void **state) {
     assert_true(debug_has("OFF", "move") && debug_has("OFF", "fuse"));
     assert_false(debug_has("OFF", "mov") || debug_has("OFF", "") || debug_has("OFF", "move,fuse"));
     assert_null(debug_get("DUMP"));
-    assert_null(debug_get("LIMIT")); /* set to nothing is unset */
+    assert_null(debug_get("DUMP")); /* set to nothing is unset */
     assert_false(debug_has("DUMP", "x"));
     setenv("TIGA_OFF", "late", 1);
     assert_string_equal(debug_get("OFF"), "move,fuse");
@@ -28,7 +28,7 @@ static void switches(void **state) {
 static void switches_print_help(void **state) {
     (void)state;
     static const char *const names[] = {"DEBUG", "DUMP",      "VERIFY",   "EXEC",
-                                        "OFF",   "LIMIT",     "THREADS",  "STATS",
+                                        "OFF",   "THREADS",   "STATS",
                                         "PERF",  "CACHE_DIR", "FAST_MATH"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *line = strstr(debug_help(), names[i]);
@@ -128,7 +128,7 @@ static void hashes(void **state) {
 
 int main(void) {
     setenv("TIGA_OFF", "move,fuse", 1);
-    setenv("TIGA_LIMIT", "", 1);
+    setenv("TIGA_DUMP", "", 1);
     unsetenv("TIGA_DUMP");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(switches),

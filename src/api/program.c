@@ -1,6 +1,7 @@
 /* Making programs: from text, from other programs, for given types. */
 #include "api/program.h"
 
+#include "api/ladder.h"
 #include "base/debug.h"
 #include "text/text.h"
 #include "ir/type.h"
@@ -330,7 +331,10 @@ static Status plan_body(void *ctx) {
     if (st) return arena_free(q->prepared_arena), arena_free(q->plan_arena), st;
     q->plan = plan_run(q->plan_arena, q->prepared);
     q->exec = exec_new(q->plan, debug_get("FAST_MATH") != NULL);
-    return ST_OK;
+    st = ladder_show(fn, q->plan, q->exec);
+    if (!st) return ST_OK;
+    exec_free(q->exec);
+    return arena_free(q->plan_arena), arena_free(q->prepared_arena), st;
 }
 
 static void publish(tg_program *p, const Planning *q) {

@@ -13,14 +13,13 @@ static struct {
     const char *name, *help;
     char *value;
 } table[] = {
-    {"DEBUG", "print after these stages: fold,move,vjp,plan,llvm,asm,... or all"},
+    {"DEBUG", "print programs at these stages: domain,prepared,iter,kernel,task,llvm,asm or all"},
     {"DUMP", "write each stage to this folder, as files that are valid inputs"},
-    {"VERIFY", "1: verify the program after every pass"},
+    {"VERIFY", "1: verify every program and kernel that is planned"},
     {"EXEC", "interp: run everything on the interpreter"},
-    {"OFF", "passes and parts to leave out: move,fuse,cache,..."},
-    {"LIMIT", "stop rewriting after this many rewrites, to find the guilty one"},
+    {"OFF", "parts to leave out: cache (of code on disk)"},
     {"THREADS", "threads of a call (default: OMP_NUM_THREADS, else the processors)"},
-    {"STATS", "1: say at exit what ran and why"},
+    {"STATS", "1: say at exit how many kernels were found, compiled and kept"},
     {"PERF", "1: name jitted code for perf"},
     {"CACHE_DIR", "folder of compiled code (default: tiga in the XDG cache folder)"},
     {"FAST_MATH", "1: allow reassociation and approximations; results change"},
