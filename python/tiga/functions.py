@@ -5,7 +5,6 @@ stays; features are axes 1 and up, or negative."""
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,9 +35,19 @@ def exp(x: Any) -> Value:
     return _apply("exp", x)
 
 
+def expm1(x: Any) -> Value:
+    """exp(x) - 1, precise near 0."""
+    return _apply("expm1", x)
+
+
 def log(x: Any) -> Value:
     """Natural logarithm."""
     return _apply("log", x)
+
+
+def log1p(x: Any) -> Value:
+    """log(1 + x), precise near 0."""
+    return _apply("log1p", x)
 
 
 def sqrt(x: Any) -> Value:
@@ -61,9 +70,24 @@ def reciprocal(x: Any) -> Value:
     return _apply("reciprocal", x)
 
 
+def sin(x: Any) -> Value:
+    """Sine; precise for |x| up to 2^20 in float32, 2^47 in float64."""
+    return _apply("sin", x)
+
+
+def cos(x: Any) -> Value:
+    """Cosine; precise where sin is."""
+    return _apply("cos", x)
+
+
 def tanh(x: Any) -> Value:
     """Hyperbolic tangent."""
     return _apply("tanh", x)
+
+
+def erf(x: Any) -> Value:
+    """The error function."""
+    return _apply("erf", x)
 
 
 def abs(x: Any) -> Value:
@@ -91,6 +115,13 @@ def ceil(x: Any) -> Value:
     return _apply("ceil", x)
 
 
+def round(x: Any, decimals: int = 0) -> Value:
+    """The nearest whole number, the even one of two."""
+    if decimals != 0:
+        raise NotImplementedError(f"round: decimals={decimals} is not built, only 0 (scale before and after)")
+    return _apply("round", x)
+
+
 def relu(x: Any) -> Value:
     """x where positive, else 0; the gradient at 0 is 0."""
     return _apply("relu", x)
@@ -109,6 +140,13 @@ def sigmoid(x: Any) -> Value:
 def silu(x: Any) -> Value:
     """x * sigmoid(x)."""
     return _apply("silu", x)
+
+
+def gelu(x: Any, approximate: str = "none") -> Value:
+    """x times the normal distribution's share below x, by erf or, with approximate="tanh", by tanh."""
+    if approximate not in ("none", "tanh"):
+        raise ValueError(f"gelu: approximate={approximate!r}, expected 'none' or 'tanh'")
+    return _apply("gelu" if approximate == "none" else "gelu_tanh", x)
 
 
 def softplus(x: Any) -> Value:
@@ -155,11 +193,8 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Value:
 
 
 def pow(x: Any, exponent: Any) -> Value:
-    """x to a whole power or to +-0.5; a positive number to a staged power."""
-    if isinstance(exponent, Value) and isinstance(x, (int, float)) and x > 0:
-        return _apply("exp", _apply("mul", exponent, math.log(x)))
-    exact = hasattr(exponent, "_fixed") or not isinstance(exponent, (Value, float))
-    return _apply("pow", x, operator.index(exponent) if exact else exponent)
+    """x to a power, as C's pow; whole exponents up to 64 by products, +-0.5 by a root."""
+    return _apply("pow", x, operator.index(exponent) if hasattr(exponent, "_fixed") else exponent)
 
 
 def cast(x: Any, dtype: Any) -> Value:
@@ -397,8 +432,8 @@ def operator_function(name: str) -> Callable[[Any, Any], Value]:
 
 # ---- as methods ----
 
-_METHODS = """exp log sqrt rsqrt square reciprocal tanh abs sign neg floor ceil relu leaky_relu sigmoid silu
-softplus elu isnan isfinite maximum minimum where clamp pow sum mean prod max min any all logsumexp norm
+_METHODS = """exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh erf abs sign neg floor ceil round relu
+leaky_relu sigmoid silu gelu softplus elu isnan isfinite maximum minimum where clamp pow sum mean prod max min any all logsumexp norm
 softmax log_softmax reshape broadcast_to permute transpose flatten squeeze unsqueeze matmul""".split()
 for _name in _METHODS:
     setattr(Value, _name, globals()[_name])
@@ -434,6 +469,7 @@ for _name, _method in {
     "amin": min,
     "__getitem__": getitem,
     "__pow__": pow,
+    "__round__": round,
     "mT": property(_matrix_transpose),
     "T": property(_reverse),
     "t": _reverse,

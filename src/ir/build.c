@@ -307,7 +307,7 @@ static Op find_elem(const char *name) {
     static const struct {
         const char *name;
         Op op;
-    } also[] = {{"maximum", OP_max}, {"minimum", OP_min}, {"isnan", OP_isnan}};
+    } also[] = {{"maximum", OP_max}, {"minimum", OP_min}, {"power", OP_pow}};
     for (size_t k = 0; k < sizeof also / sizeof *also; k++)
         if (!strcmp(name, also[k].name)) return also[k].op;
     for (int op = 1; op < NUM_OPS; op++)

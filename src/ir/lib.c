@@ -2,128 +2,10 @@
  *
  * Formulas are the usual definitions; what deserves care is said at each: ties and gradients at
  * corners follow torch. */
-#include "ir/lib.h"
-
-#include "ir/type.h"
+#include "ir/lib_words.h"
 
 #include <math.h>
 #include <string.h>
-
-static Val call(Builder *b, const char *name, Val x, Val y) {
-    Val args[] = {x, y};
-    return build_call(b, name, args, y ? 2 : 1, NULL, 0);
-}
-
-static Val number(Builder *b, double value) { return build_number(b, value); }
-
-static Val select(Builder *b, Val c, Val x, Val y) {
-    Val args[] = {c, x, y};
-    return build_call(b, "where", args, 3, NULL, 0);
-}
-
-static const Type *type(Builder *b, Val v) { return ir_type(b->f, v); }
-
-/* ---- elementwise ---- */
-
-static Val lib_gt(Builder *b, const LibCall *c) { return call(b, "lt", c->args[1], c->args[0]); }
-
-static Val lib_ge(Builder *b, const LibCall *c) { return call(b, "le", c->args[1], c->args[0]); }
-
-static Val lib_relu(Builder *b, const LibCall *c) {
-    Val x = c->args[0]; /* NaN stays; the gradient at 0 is 0 */
-    return select(b, call(b, "le", x, build_integer(b, 0)), build_integer(b, 0), x);
-}
-
-static Val lib_leaky_relu(Builder *b, const LibCall *c) {
-    Val x = c->args[0], slope = c->num_args > 1 ? c->args[1] : number(b, 0.01);
-    return select(b, call(b, "lt", build_integer(b, 0), x), x, call(b, "mul", x, slope));
-}
-
-/* 1 / (1 + exp(-x)); 0 to rounding where exp would overflow, which it does not see: no inf / inf in the
- * derivative, no rest for a large factor to blow up. */
-static Val lib_sigmoid(Builder *b, const LibCall *c) {
-    Val x = build_float(b, c->args[0]);
-    if (!x) return 0;
-    Val gone = call(b, "lt", x, number(b, type(b, x)->dtype == DT_f32 ? -88 : -709));
-    Val e = call(b, "exp", select(b, gone, number(b, 0), call(b, "neg", x, 0)), 0);
-    return select(b, gone, number(b, 0), call(b, "div", number(b, 1), call(b, "add", e, number(b, 1))));
-}
-
-static Val lib_silu(Builder *b, const LibCall *c) {
-    return call(b, "mul", c->args[0], lib_sigmoid(b, c));
-}
-
-/* max(x, 0) + log(1 + exp(-|x|)) */
-static Val lib_softplus(Builder *b, const LibCall *c) {
-    Val x = build_float(b, c->args[0]);
-    Val tail = call(b, "exp", call(b, "neg", call(b, "abs", x, 0), 0), 0);
-    Val log1 = call(b, "log", call(b, "add", tail, number(b, 1)), 0);
-    return call(b, "add", call(b, "maximum", x, number(b, 0)), log1);
-}
-
-/* x where x > 0, else alpha (exp(x) - 1): exp sees the dead branch's argument as 0. */
-static Val lib_elu(Builder *b, const LibCall *c) {
-    Val x = build_float(b, c->args[0]), alpha = c->num_args > 1 ? c->args[1] : number(b, 1);
-    Val alive = call(b, "lt", number(b, 0), x);
-    Val arg = select(b, alive, number(b, 0), x);
-    Val low = call(b, "mul", call(b, "sub", call(b, "exp", arg, 0), number(b, 1)), alpha);
-    return select(b, alive, x, low);
-}
-
-static Val lib_rsqrt(Builder *b, const LibCall *c) {
-    return call(b, "div", number(b, 1), call(b, "sqrt", c->args[0], 0));
-}
-
-static Val lib_square(Builder *b, const LibCall *c) { return call(b, "mul", c->args[0], c->args[0]); }
-
-static Val lib_reciprocal(Builder *b, const LibCall *c) {
-    return call(b, "div", number(b, 1), c->args[0]);
-}
-
-static Val lib_isfinite(Builder *b, const LibCall *c) {
-    Val x = build_float(b, c->args[0]);
-    return call(b, "lt", call(b, "abs", x, 0), number(b, INFINITY));
-}
-
-/* x, or the bound where x lies beyond it; NaN of either. All of the gradient goes to x at the bound, not
- * half as with maximum. */
-static Val held(Builder *b, Val x, Val bound, bool below) {
-    double value;
-    Val beyond = call(b, "lt", below ? x : bound, below ? bound : x);
-    if (!build_constant(b, bound, &value) || isnan(value))
-        beyond = call(b, "or", beyond, call(b, "ne", bound, bound));
-    return select(b, beyond, bound, x);
-}
-
-static Val lib_clamp_min(Builder *b, const LibCall *c) { return held(b, c->args[0], c->args[1], true); }
-
-static Val lib_clamp_max(Builder *b, const LibCall *c) { return held(b, c->args[0], c->args[1], false); }
-
-static Val lib_clamp(Builder *b, const LibCall *c) {
-    Val v = held(b, c->args[0], c->args[1], true);
-    return c->num_args > 2 ? held(b, v, c->args[2], false) : v;
-}
-
-static Val power(Builder *b, Val x, int n) {
-    if (n == 1) return x;
-    Val half = power(b, x, n / 2), whole = call(b, "mul", half, half);
-    return n % 2 ? call(b, "mul", whole, x) : whole;
-}
-
-static Val lib_pow(Builder *b, const LibCall *c) {
-    double n;
-    Val x = c->args[0];
-    if (!build_constant(b, c->args[1], &n) || (n != floor(n) && fabs(n) != 0.5) || fabs(n) > 64)
-        return build_fail(b, ST_UNSUPPORTED,
-                          "pow: the exponent must be a whole number up to 64 or +-0.5 for now "
-                          "(write exp(y * log(x)) for another)");
-    if (n == 0) { /* 1, of NaN and infinity too */
-        Val pair[] = {x, build_integer(b, 1)};
-        return build_meet(b, c->name, pair, 2) ? pair[1] : 0;
-    }
-    Val y = fabs(n) == 0.5 ? call(b, "sqrt", x, 0) : power(b, x, (int)fabs(n));
-    return n > 0 ? y : call(b, "div", number(b, 1), y);
-}
 
 static Val lib_cast(Builder *b, const LibCall *c) {
     if (c->num_ints != 1 || c->ints[0] < 0 || c->ints[0] >= NUM_DTYPES)
@@ -621,22 +503,6 @@ static Val lib_matmul(Builder *b, const LibCall *c) {
 /* ---- the table ---- */
 
 static const LibEntry table[] = {
-    {"gt", lib_gt, 2, 2, false},
-    {"ge", lib_ge, 2, 2, false},
-    {"relu", lib_relu, 1, 1, false},
-    {"leaky_relu", lib_leaky_relu, 1, 2, false},
-    {"sigmoid", lib_sigmoid, 1, 1, false},
-    {"silu", lib_silu, 1, 1, false},
-    {"softplus", lib_softplus, 1, 1, false},
-    {"elu", lib_elu, 1, 2, false},
-    {"rsqrt", lib_rsqrt, 1, 1, false},
-    {"square", lib_square, 1, 1, false},
-    {"reciprocal", lib_reciprocal, 1, 1, false},
-    {"isfinite", lib_isfinite, 1, 1, false},
-    {"clamp", lib_clamp, 2, 3, false},
-    {"clamp_min", lib_clamp_min, 2, 2, false},
-    {"clamp_max", lib_clamp_max, 2, 2, false},
-    {"pow", lib_pow, 2, 2, false},
     {"cast", lib_cast, 1, 1, true},
     {"sum", lib_sum, 1, 1, true},
     {"mean", lib_mean, 1, 1, true},
@@ -665,10 +531,16 @@ static const LibEntry table[] = {
 };
 enum { TABLE_SIZE = sizeof table / sizeof *table };
 
+static const LibEntry *entry_at(size_t k) {
+    if (k < lib_num_elementwise) return &lib_elementwise[k];
+    k -= lib_num_elementwise;
+    return k < TABLE_SIZE ? &table[k] : NULL;
+}
+
 const LibEntry *lib_find(const char *name) {
-    for (size_t k = 0; k < TABLE_SIZE; k++)
-        if (!strcmp(table[k].name, name)) return &table[k];
+    for (size_t k = 0; entry_at(k); k++)
+        if (!strcmp(entry_at(k)->name, name)) return entry_at(k);
     return NULL;
 }
 
-const char *lib_name(size_t k) { return k < TABLE_SIZE ? table[k].name : NULL; }
+const char *lib_name(size_t k) { return entry_at(k) ? entry_at(k)->name : NULL; }

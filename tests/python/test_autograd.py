@@ -7,6 +7,7 @@ import pytest
 import tiga as tg
 
 torch = pytest.importorskip("torch")
+F = torch.nn.functional
 gradcheck, gradgradcheck = torch.autograd.gradcheck, torch.autograd.gradgradcheck
 
 
@@ -33,6 +34,12 @@ def network_edge(self, src, dst, edge, W1, W2, b):
     return hidden @ W2
 
 
+def functions_edge(self, src, dst, edge):
+    smooth = F.gelu(src.x) + F.gelu(dst.x, approximate="tanh") + F.softplus(src.x) + torch.sin(src.x) * torch.cos(dst.x)
+    power = (src.x * src.x + 0.5) ** dst.x + (dst.x * dst.x + 0.5) ** 1.7
+    return smooth + power + F.elu(dst.x) * torch.erf(src.x) + torch.log1p(dst.x * dst.x) * torch.expm1(src.x)
+
+
 KERNELS = {
     "sum": (lambda self, src, dst, edge: edge.w.unsqueeze(-1) * src.x, tg.sum(), ["x", "w"]),
     "mean": (lambda self, src, dst, edge: edge.w.unsqueeze(-1) * src.x, tg.mean(empty=0), ["x", "w"]),
@@ -43,6 +50,7 @@ KERNELS = {
         ["v", "w"],
     ),
     "relu": (lambda self, src, dst, edge: tg.relu(edge.w.unsqueeze(-1) * (src.x - dst.x)), tg.sum(), ["x", "w"]),
+    "functions": (functions_edge, tg.mean(empty=0), ["x"]),
     "attention": (attention_edge, tg.online_softmax(empty=0), ["k", "q", "x"]),
     "network": (network_edge, tg.sum(), ["x", "w", "W1", "W2", "b"]),
 }
