@@ -54,10 +54,13 @@ static double ulps(long double got, long double want, long double rounded, int b
     return (double)(fabsl(got - want) / ldexpl(1, exponent - bits));
 }
 
-static double ulps_f32(float got, double want) { return ulps(got, want, (float)want, 24, -125); }
+/* A rounded result, the common case, is half a unit away at most: no need to ask how far. */
+static double ulps_f32(float got, double want) {
+    return got == (float)want ? 0.5 : ulps(got, want, (float)want, 24, -125);
+}
 
 static double ulps_f64(double got, long double want) {
-    return ulps(got, want, (double)want, 53, -1021);
+    return got == (double)want ? 0.5 : ulps(got, want, (double)want, 53, -1021);
 }
 
 static double held_within_1(double y) { return fabs(y) <= 1 ? 0 : HUGE_VAL; }
@@ -281,7 +284,7 @@ static void test_integers(void **state) {
 
 /* ---- the table ---- */
 
-enum { MOST_CORES = 64, MANY_RANDOM = 20000000 };
+enum { MOST_CORES = 64, MANY_RANDOM = 4000000 };
 
 static double worst_f32_of_all(const Case *c) {
     pthread_t thread[MOST_CORES];
@@ -315,6 +318,7 @@ static void print_table(void) {
            MANY_RANDOM);
     for (int c = 0; c < NUM_CASES; c++) {
         printf("| %s | %.3f |", cases[c].name, worst_f32_of_all(&cases[c]));
+        fflush(stdout);
         printf(" %.3f |\n", worst_f64(&cases[c], MANY_RANDOM));
     }
     printf("| pow | %.3f |", worst_pow_f32(MANY_RANDOM));
