@@ -13,7 +13,8 @@
 #include <string.h>
 
 static const int64_t row_ptr[] = {0, 2, 3, 5}, col_idx[] = {0, 2, 1, 0, 1};
-static const float x[] = {1, 2, 3}, w[] = {.5f, .5f, .5f, .5f, .5f}, bias[] = {.1f, .2f, .3f}, ones[] = {1, 1, 1};
+static const float x[] = {1, 2, 3}, w[] = {.5f, .5f, .5f, .5f, .5f}, bias[] = {.1f, .2f, .3f},
+                   ones[] = {1, 1, 1};
 
 typedef struct {
     float out[3], dx[3], dw[5];
@@ -22,9 +23,12 @@ typedef struct {
 enum { NUM_ARGS = 7 };
 
 static void bind_all(tg_arg *args, Results *r) {
-    const tg_arg all[NUM_ARGS] = {{"src.x", tg_f32(x, 3)},          {"edge.weight", tg_f32(w, 5)},
-                                  {"dst.bias", tg_f32(bias, 3)},    {"out", tg_f32(r->out, 3)},
-                                  {"cot.out", tg_f32(ones, 3)},     {"grad.src.x", tg_f32(r->dx, 3)},
+    const tg_arg all[NUM_ARGS] = {{"src.x", tg_f32(x, 3)},
+                                  {"edge.weight", tg_f32(w, 5)},
+                                  {"dst.bias", tg_f32(bias, 3)},
+                                  {"out", tg_f32(r->out, 3)},
+                                  {"cot.out", tg_f32(ones, 3)},
+                                  {"grad.src.x", tg_f32(r->dx, 3)},
                                   {"grad.edge.weight", tg_f32(r->dw, 5)}};
     memcpy(args, all, sizeof all);
 }
@@ -143,23 +147,52 @@ static const struct {
     tg_status status;
     const char *message;
 } bad[] = {
-    {1, {"edge.weight", {.data = (void *)(uintptr_t)w, .dtype = TG_FLOAT32, .rank = 1, .shape = {4}, .stride = {4}}},
-     TG_ESHAPE, "edge field 'weight': 4 rows, but the relation has 5 edges"},
-    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 1, .shape = {2}, .stride = {4}}},
-     TG_ESHAPE, "src field 'x': 2 rows, but the relation has 3 sources"},
-    {0, {"src.y", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}},
-     TG_ENAME, "'src.x' is not defined above and not bound"},
-    {4, {"cot.out", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT64, .rank = 1, .shape = {3}, .stride = {8}}},
-     TG_ETYPE, "dtype float64, expected float32"},
-    {5, {"grad.dst.x", {.data = NULL, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}}, TG_ENAME,
+    {1,
+     {"edge.weight",
+      {.data = (void *)(uintptr_t)w, .dtype = TG_FLOAT32, .rank = 1, .shape = {4}, .stride = {4}}},
+     TG_ESHAPE,
+     "edge field 'weight': 4 rows, but the relation has 5 edges"},
+    {0,
+     {"src.x",
+      {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 1, .shape = {2}, .stride = {4}}},
+     TG_ESHAPE,
+     "src field 'x': 2 rows, but the relation has 3 sources"},
+    {0,
+     {"src.y",
+      {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}},
+     TG_ENAME,
+     "'src.x' is not defined above and not bound"},
+    {4,
+     {"cot.out",
+      {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT64, .rank = 1, .shape = {3}, .stride = {8}}},
+     TG_ETYPE,
+     "dtype float64, expected float32"},
+    {5,
+     {"grad.dst.x", {.data = NULL, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}},
+     TG_ENAME,
      "argument 'grad.dst.x': the program has no such name"},
-    {4, {"cot.out", {.data = NULL, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}}, TG_EINVAL,
+    {4,
+     {"cot.out", {.data = NULL, .dtype = TG_FLOAT32, .rank = 1, .shape = {3}, .stride = {4}}},
+     TG_EINVAL,
      "data is NULL"},
-    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = (tg_dtype)77, .rank = 1, .shape = {3}, .stride = {4}}},
-     TG_ETYPE, "no such dtype (77)"},
-    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 10}}, TG_ESHAPE, "rank 10"},
-    {0, {"src.x", {.data = (void *)(uintptr_t)x, .dtype = TG_INT32, .rank = 1, .shape = {3}, .stride = {4}}},
-     TG_ETYPE, "int32"},
+    {0,
+     {"src.x",
+      {.data = (void *)(uintptr_t)x,
+       .dtype = (tg_dtype)77,
+       .rank = 1,
+       .shape = {3},
+       .stride = {4}}},
+     TG_ETYPE,
+     "no such dtype (77)"},
+    {0,
+     {"src.x", {.data = (void *)(uintptr_t)x, .dtype = TG_FLOAT32, .rank = 10}},
+     TG_ESHAPE,
+     "rank 10"},
+    {0,
+     {"src.x",
+      {.data = (void *)(uintptr_t)x, .dtype = TG_INT32, .rank = 1, .shape = {3}, .stride = {4}}},
+     TG_ETYPE,
+     "int32"},
 };
 
 static void test_bad_bindings(void **state) {
@@ -173,7 +206,8 @@ static void test_bad_bindings(void **state) {
         args[bad[k].arg] = bad[k].with;
         tg_status st = tg_run(dp, g, args, NUM_ARGS);
         if (st != bad[k].status || !strstr(tg_errmsg(), bad[k].message))
-            fail_msg("case %zu: status %d, '%s'; expected %d, '%s'", k, st, tg_errmsg(), bad[k].status, bad[k].message);
+            fail_msg("case %zu: status %d, '%s'; expected %d, '%s'", k, st, tg_errmsg(),
+                     bad[k].status, bad[k].message);
     }
     tg_program_free(dp);
     tg_graph_free(g);
@@ -183,7 +217,8 @@ static void test_bad_bindings(void **state) {
 #define ON_A_SET(input, body)                                                                      \
     "module {\n  \"gf.set\"() <{sym_name = \"W\"}> : () -> ()\n"                                   \
     "  func.func @f(" input ") -> (tensor<f32> {gf.name = \"out\"}) {\n" body                      \
-    "    %0 = \"gf_mp.reduce\"(%w) <{map = @W::@all}> : (tensor<?xf32, #gf.on<@W>>) -> tensor<f32>\n" \
+    "    %0 = \"gf_mp.reduce\"(%w) <{map = @W::@all}> : (tensor<?xf32, #gf.on<@W>>) -> "           \
+    "tensor<f32>\n"                                                                                \
     "    return %0 : tensor<f32>\n  }\n}\n"
 
 static void test_sets_without_a_relation(void **state) {
@@ -191,7 +226,8 @@ static void test_sets_without_a_relation(void **state) {
     const float three[] = {1, 2, 3};
     float out = 0;
     tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
-    tg_program *p = tg_program_parse(ON_A_SET("%w: tensor<?xf32, #gf.on<@W>> {gf.name = \"x\"}", ""));
+    tg_program *p =
+        tg_program_parse(ON_A_SET("%w: tensor<?xf32, #gf.on<@W>> {gf.name = \"x\"}", ""));
     tg_arg args[] = {{"x", tg_f32(three, 3)}, {"out", tg_f32(&out)}};
     if (tg_run(p, g, args, 2)) fail_msg("%s", tg_errmsg());
     assert_true(out == 6);
@@ -199,9 +235,9 @@ static void test_sets_without_a_relation(void **state) {
     assert_int_equal(tg_run(p, g, args, 2), TG_ESHAPE);
     assert_string_equal(tg_errmsg(), "argument 'x': -3 rows");
     tg_program_free(p);
-    p = tg_program_parse(
-        ON_A_SET("%x: tensor<f32> {gf.name = \"x\"}",
-                 "    %w = \"gf_mp.gather\"(%x) <{map = @W::@all}> : (tensor<f32>) -> tensor<?xf32, #gf.on<@W>>\n"));
+    p = tg_program_parse(ON_A_SET("%x: tensor<f32> {gf.name = \"x\"}",
+                                  "    %w = \"gf_mp.gather\"(%x) <{map = @W::@all}> : "
+                                  "(tensor<f32>) -> tensor<?xf32, #gf.on<@W>>\n"));
     args[0].array = tg_f32(three);
     if (tg_run(p, g, args, 2) != TG_ENAME) fail_msg("%s", tg_errmsg());
     assert_string_equal(tg_errmsg(), "set 'W' has no size: no argument lies on it");
@@ -244,14 +280,16 @@ static void test_builder(void **state) {
     (void)state;
     float out[3];
     tg_builder *b = tg_builder_new(false);
-    tg_val m = tg_mul(b, tg_in(b, "edge.weight", TG_FLOAT32, 0, NULL), tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)));
+    tg_val m = tg_mul(b, tg_in(b, "edge.weight", TG_FLOAT32, 0, NULL),
+                      tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)));
     tg_reducer *sum = tg_reducer_builtin("sum", false, 0);
     tg_out(b, "out", tg_reduce(b, sum, &m, 1));
     tg_program *p = tg_builder_program(b);
     assert_non_null(p);
     tg_builder_free(b);
     tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
-    tg_arg args[] = {{"src.x", tg_f32(x, 3)}, {"edge.weight", tg_f32(w, 5)}, {"out", tg_f32(out, 3)}};
+    tg_arg args[] = {
+        {"src.x", tg_f32(x, 3)}, {"edge.weight", tg_f32(w, 5)}, {"out", tg_f32(out, 3)}};
     assert_int_equal(tg_run(p, g, args, 3), TG_OK);
     const float want[] = {2, 1, 1.5f};
     for (int k = 0; k < 3; k++) assert_float_equal(out[k], want[k], 1e-6);
@@ -270,7 +308,8 @@ static void test_builder_errors_are_sticky(void **state) {
     (void)state;
     const int64_t three[] = {3}, four[] = {4};
     tg_builder *b = tg_builder_new(false);
-    tg_val bad_sum = tg_add(b, tg_in(b, "edge.a", TG_FLOAT32, 1, three), tg_in(b, "edge.b", TG_FLOAT32, 1, four));
+    tg_val bad_sum = tg_add(b, tg_in(b, "edge.a", TG_FLOAT32, 1, three),
+                            tg_in(b, "edge.b", TG_FLOAT32, 1, four));
     assert_int_equal(bad_sum, 0);
     assert_int_equal(tg_exp(b, bad_sum), 0);
     assert_null(tg_builder_program(b));
@@ -299,8 +338,9 @@ static void test_builder_fails_with_what_is_missing(void **state) {
 static void test_every_builtin_is_proven_and_prints(void **state) {
     (void)state;
     static const char *const names[] = {"sum", "mean", "max", "min", "count", "online_softmax"};
-    static const char *const forms[] = {"componentwise-additive", "componentwise-additive", "selection-max",
-                                        "selection-min",          "componentwise-additive", "stable-weighted"};
+    static const char *const forms[] = {"componentwise-additive", "componentwise-additive",
+                                        "selection-max",          "selection-min",
+                                        "componentwise-additive", "stable-weighted"};
     const tg_dtype dtypes[] = {TG_FLOAT64, TG_FLOAT64};
     for (int k = 0; k < 6; k++) {
         tg_reducer *r = tg_reducer_builtin(names[k], false, 0);
@@ -319,9 +359,15 @@ static void test_builtins_that_are_programs(void **state) {
     static const struct {
         const char *name;
         double want[3];
-    } cases[] = {{"logsumexp", {3.1269280, 2, 2.3132617}}, {"var", {1, 0, .25}},  {"std", {1, 0, .5}},
-                 {"var_unbiased", {2, NAN, .5}},           {"any", {1, 1, 1}},    {"all", {1, 1, 1}},
-                 {"std_unbiased", {1.4142136, NAN, .70710678}}, {"argmax", {1, 2, 4}}, {"argmin", {0, 2, 3}}};
+    } cases[] = {{"logsumexp", {3.1269280, 2, 2.3132617}},
+                 {"var", {1, 0, .25}},
+                 {"std", {1, 0, .5}},
+                 {"var_unbiased", {2, NAN, .5}},
+                 {"any", {1, 1, 1}},
+                 {"all", {1, 1, 1}},
+                 {"std_unbiased", {1.4142136, NAN, .70710678}},
+                 {"argmax", {1, 2, 4}},
+                 {"argmin", {0, 2, 3}}};
     tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         tg_builder *b = tg_builder_new(false);

@@ -27,9 +27,8 @@ static void switches(void **state) {
 
 static void switches_print_help(void **state) {
     (void)state;
-    static const char *const names[] = {"DEBUG", "DUMP",      "VERIFY",   "EXEC",
-                                        "OFF",   "THREADS",   "STATS",
-                                        "PERF",  "CACHE_DIR", "FAST_MATH"};
+    static const char *const names[] = {"DEBUG",   "DUMP",  "VERIFY", "EXEC",      "OFF",
+                                        "THREADS", "STATS", "PERF",   "CACHE_DIR", "FAST_MATH"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *line = strstr(debug_help(), names[i]);
         assert_non_null(line);

@@ -25,11 +25,12 @@ typedef struct {
 } Bound;
 
 static const float x[] = {1, 2, 3}, w[] = {.5f, .5f, .5f, .5f, .5f}, bias[] = {.1f, .2f, .3f};
-static const float h[] = {1, 2, 3, 4, 5, 6}; /* [3, 2] */
+static const float h[] = {1, 2, 3, 4, 5, 6};       /* [3, 2] */
 static const float matrix[] = {1, 0, 2, 1, -1, 3}; /* [2, 3] */
-static const Bound bound[] = {{"src.x", 0, {0}, x},     {"dst.x", 0, {0}, x},       {"node.x", 0, {0}, x},
-                              {"edge.w", 0, {0}, w},    {"dst.bias", 0, {0}, bias}, {"node.h", 1, {2}, h},
-                              {"src.h", 1, {2}, h},     {"W", 2, {2, 3}, matrix},   {"dt", 0, {0}, x}};
+static const Bound bound[] = {
+    {"src.x", 0, {0}, x},  {"dst.x", 0, {0}, x},       {"node.x", 0, {0}, x},
+    {"edge.w", 0, {0}, w}, {"dst.bias", 0, {0}, bias}, {"node.h", 1, {2}, h},
+    {"src.h", 1, {2}, h},  {"W", 2, {2, 3}, matrix},   {"dt", 0, {0}, x}};
 enum { NUM_BOUND = sizeof bound / sizeof *bound };
 
 static Status build(Arena *a, const char *text, Fn **out) {
@@ -134,13 +135,15 @@ static const struct {
      "wm.finalize(s) = s[1] / s[0]\nout = wm(edge.w, src.x)",
      3,
      {2, 2, 1.5f}},
-    {"wm.identity = (0, 0)\nwm.lift(a, b) = (a,\n  a * b)\nwm.combine(p, q) = (p[0] + q[0],\n  p[1] + q[1])\n"
+    {"wm.identity = (0, 0)\nwm.lift(a, b) = (a,\n  a * b)\nwm.combine(p, q) = (p[0] + q[0],\n  "
+     "p[1] + q[1])\n"
      "wm.finalize(s) = (s[1] / s[0])\nout = wm(edge.w, src.x)",
      3,
      {2, 2, 1.5f}},
     {"top.identity = -inf\ntop.combine(a, b) = max(a, b)\nout = top(src.x)", 3, {3, 2, 2}},
     {"sm.identity = -inf, 0, 0\nsm.lift(s, v) = s, 1, v\n"
-     "sm.combine(a, b) = max(a[0], b[0]), a[1] * exp(a[0] - max(a[0], b[0])) + b[1] * exp(b[0] - max(a[0], b[0])), "
+     "sm.combine(a, b) = max(a[0], b[0]), a[1] * exp(a[0] - max(a[0], b[0])) + b[1] * exp(b[0] - "
+     "max(a[0], b[0])), "
      "a[2] * exp(a[0] - max(a[0], b[0])) + b[2] * exp(b[0] - max(a[0], b[0]))\n"
      "sm.finalize(s) = s[2] / s[1]\nout = sm(src.x * 0, src.x)",
      3,
@@ -156,7 +159,8 @@ static void test_right(void **state) {
         if (st) fail_msg("%s: %s", right[k].text, err_message());
         for (int i = 0; i < right[k].n; i++)
             if (out[i] != right[k].want[i] && !(fabsf(out[i] - right[k].want[i]) <= 1e-5f))
-                fail_msg("%s: result %d is %g, expected %g", right[k].text, i, out[i], right[k].want[i]);
+                fail_msg("%s: result %d is %g, expected %g", right[k].text, i, out[i],
+                         right[k].want[i]);
         arena_free(a);
     }
 }
@@ -198,8 +202,8 @@ static void test_wrong(void **state) {
         Fn *f;
         Status st = build(a, wrong[k].text, &f);
         if (st != wrong[k].status || !strstr(err_message(), wrong[k].message))
-            fail_msg("'%s': status %d, '%s'; expected %d, '%s'", wrong[k].text, st, err_message(), wrong[k].status,
-                     wrong[k].message);
+            fail_msg("'%s': status %d, '%s'; expected %d, '%s'", wrong[k].text, st, err_message(),
+                     wrong[k].status, wrong[k].message);
         arena_free(a);
     }
 }
@@ -236,7 +240,8 @@ static void test_mutations(void **state) {
     uint64_t seed = 1;
     for (int round = 0; round < 20000; round++) {
         char text[1024] = {0};
-        snprintf(text, sizeof text, "%s", right[(size_t)round % (sizeof right / sizeof *right)].text);
+        snprintf(text, sizeof text, "%s",
+                 right[(size_t)round % (sizeof right / sizeof *right)].text);
         for (int k = 0; k < 3; k++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
             size_t at = (seed >> 33) % (strlen(text) + 1);

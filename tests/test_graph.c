@@ -411,16 +411,11 @@ static void built_once_from_many_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_relations),
-        cmocka_unit_test(transposes_swap_the_ends),
-        cmocka_unit_test(equal_by_value),
-        cmocka_unit_test(counts_by_default),
-        cmocka_unit_test(regular_relations),
-        cmocka_unit_test(wide_for_many_sources),
-        cmocka_unit_test(agrees_with_the_model),
-        cmocka_unit_test(chunk_limits),
-        cmocka_unit_test(facts_and_findings),
-        cmocka_unit_test(built_once_from_many_threads),
+        cmocka_unit_test(small_relations),       cmocka_unit_test(transposes_swap_the_ends),
+        cmocka_unit_test(equal_by_value),        cmocka_unit_test(counts_by_default),
+        cmocka_unit_test(regular_relations),     cmocka_unit_test(wide_for_many_sources),
+        cmocka_unit_test(agrees_with_the_model), cmocka_unit_test(chunk_limits),
+        cmocka_unit_test(facts_and_findings),    cmocka_unit_test(built_once_from_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,8 @@ static void add(Call *c, const char *name, int rank, const int64_t *shape, Where
     for (int k = 0; k < rank; k++) n *= shape[k];
     Guarded m = guarded_new((size_t)n * sizeof(float), where);
     float *x = (float *)m.data;
-    for (int64_t i = 0; i < n; i++) x[i] = (float)((i * 37 + (int64_t)c->count * 11) % 23 - 11) / 16;
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)((i * 37 + (int64_t)c->count * 11) % 23 - 11) / 16;
     tg_array array = tg_dense(x, TG_FLOAT32, rank, shape);
     if (where == BACKWARDS && n) array.data = x + n - 1;
     for (int k = 0; k < rank && where == BACKWARDS; k++) array.stride[k] *= -1;
@@ -101,7 +102,8 @@ static void add(Call *c, const char *name, int rank, const int64_t *shape, Where
     c->args[c->count++] = (tg_arg){name, array};
 }
 
-static void add_input(Call *c, const tg_graph *g, const char *name, const char *letters, size_t width, Where where) {
+static void add_input(Call *c, const tg_graph *g, const char *name, const char *letters,
+                      size_t width, Where where) {
     int64_t shape[TG_MAX_RANK], rows = num_rows(g, name);
     int rank = 0;
     if (rows >= 0) shape[rank++] = rows;
@@ -140,8 +142,8 @@ static bool is_close(float x, float y) {
 }
 
 /* Results are the arguments from `first` on: those of the run against the interpreter's. */
-static void check(const Call *c, size_t first, const tg_program *typed, const tg_graph *g, Where where,
-                  const char *what) {
+static void check(const Call *c, size_t first, const tg_program *typed, const tg_graph *g,
+                  Where where, const char *what) {
     float *own[MAX_ARGS];
     tg_arg args[MAX_ARGS];
     memcpy(args, c->args, sizeof args);
@@ -153,9 +155,11 @@ static void check(const Call *c, size_t first, const tg_program *typed, const tg
     if (tg_reference(typed, g, args, c->count)) fail_msg("%s: %s", what, tg_errmsg());
     for (size_t k = first; k < c->count; k++) {
         const float *x = c->args[k].array.data;
-        for (int64_t i = 0, n = numel(&args[k].array), step = where == BACKWARDS ? -1 : 1; i < n; i++)
+        for (int64_t i = 0, n = numel(&args[k].array), step = where == BACKWARDS ? -1 : 1; i < n;
+             i++)
             if (!is_close(x[i * step], own[k][i]))
-                fail_msg("%s: %s[%lld] is %g, expected %g", what, args[k].name, (long long)i, x[i * step], own[k][i]);
+                fail_msg("%s: %s[%lld] is %g, expected %g", what, args[k].name, (long long)i,
+                         x[i * step], own[k][i]);
         free(own[k]);
     }
 }
@@ -163,7 +167,8 @@ static void check(const Call *c, size_t first, const tg_program *typed, const tg
 static void run_one(const Program *p, size_t width, const tg_graph *g, bool grad, Where where) {
     char what[256];
     Call c = {.count = 0};
-    snprintf(what, sizeof what, "%s, F %lld, G %lld", p->formula, (long long)widths[width].f, (long long)widths[width].g);
+    snprintf(what, sizeof what, "%s, F %lld, G %lld", p->formula, (long long)widths[width].f,
+             (long long)widths[width].g);
     for (size_t k = 0; k < 5 && p->inputs[k].name; k++)
         add_input(&c, g, p->inputs[k].name, p->inputs[k].shape, width, where);
     tg_program *formula = tg_program_new(p->formula);
@@ -172,7 +177,8 @@ static void run_one(const Program *p, size_t width, const tg_graph *g, bool grad
     if (!typed) fail_msg("%s: %s", what, tg_errmsg());
     tg_end end;
     for (size_t k = 0; k < tg_program_num_inputs(typed); k++)
-        if (!tg_program_input(typed, k, &end) && !is_bound(&c, end.name)) add_end(&c, g, &end, where);
+        if (!tg_program_input(typed, k, &end) && !is_bound(&c, end.name))
+            add_end(&c, g, &end, where);
     size_t first = c.count;
     for (size_t k = 0; k < tg_program_num_results(typed); k++)
         if (!tg_program_result(typed, k, &end)) add_end(&c, g, &end, where);
@@ -186,7 +192,8 @@ static void run_one(const Program *p, size_t width, const tg_graph *g, bool grad
 
 static void run_all(bool grad, Where where) {
     const int64_t src[] = {4, 0, 4, 2, 4, 4}, dst[] = {0, 0, 3, 6, 6, 3};
-    tg_graph *graphs[] = {tg_graph_coo(7, 5, 6, src, dst), tg_graph_coo(3, 2, 0, NULL, NULL), tg_graph_coo(0, 0, 0, NULL, NULL)};
+    tg_graph *graphs[] = {tg_graph_coo(7, 5, 6, src, dst), tg_graph_coo(3, 2, 0, NULL, NULL),
+                          tg_graph_coo(0, 0, 0, NULL, NULL)};
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
             for (size_t g = 0; g < 3; g++) run_one(&programs[p], w, graphs[g], grad, where);
@@ -202,9 +209,12 @@ static void backwards(void **state) { run_all(*(bool *)*state, BACKWARDS); }
 int main(void) {
     static bool forward = false, gradient = true;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate(at_the_end, &forward),   cmocka_unit_test_prestate(at_the_end, &gradient),
-        cmocka_unit_test_prestate(at_the_start, &forward), cmocka_unit_test_prestate(at_the_start, &gradient),
-        cmocka_unit_test_prestate(backwards, &forward),    cmocka_unit_test_prestate(backwards, &gradient),
+        cmocka_unit_test_prestate(at_the_end, &forward),
+        cmocka_unit_test_prestate(at_the_end, &gradient),
+        cmocka_unit_test_prestate(at_the_start, &forward),
+        cmocka_unit_test_prestate(at_the_start, &gradient),
+        cmocka_unit_test_prestate(backwards, &forward),
+        cmocka_unit_test_prestate(backwards, &gradient),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

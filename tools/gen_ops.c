@@ -4,7 +4,8 @@
 #include <string.h>
 
 static void print_op(const char *op, int arity) {
-    static const char *const params[] = {"tg_val x", "tg_val x, tg_val y", "tg_val x, tg_val y, tg_val z"};
+    static const char *const params[] = {"tg_val x", "tg_val x, tg_val y",
+                                         "tg_val x, tg_val y, tg_val z"};
     static const char *const args[] = {"x", "x, y", "x, y, z"};
     printf("static inline tg_val tg_%s(tg_builder *b, %s) {\n", op, params[arity - 1]);
     printf("    tg_val args[] = {%s};\n", args[arity - 1]);

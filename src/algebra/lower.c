@@ -17,7 +17,9 @@ typedef struct {
 
 static const Type *type(Lower *w, Val v) { return ir_type(w->b->f, v); }
 
-static Val call1(Lower *w, const char *name, Val x) { return build_call(w->b, name, &x, 1, NULL, 0); }
+static Val call1(Lower *w, const char *name, Val x) {
+    return build_call(w->b, name, &x, 1, NULL, 0);
+}
 
 static Val call2(Lower *w, const char *name, Val x, Val y) {
     return build_call(w->b, name, (Val[]){x, y}, 2, NULL, 0);
@@ -83,7 +85,8 @@ static bool meet_ranks(Lower *w, Val *score, Val *value) {
     Dtype dtype = dtype_is_float((Dtype)t->dtype) ? (Dtype)t->dtype : DT_f32;
     Val s = build_cast(w->b, *score, dtype);
     const Type *own = type(w, s);
-    for (int k = 0; k < t->rank; k++) dim[k] = k < t->rank - own->rank ? 1 : own->dim[k - (t->rank - own->rank)];
+    for (int k = 0; k < t->rank; k++)
+        dim[k] = k < t->rank - own->rank ? 1 : own->dim[k - (t->rank - own->rank)];
     *score = ir_reshape(w->b->f, s, dim, t->rank);
     *value = build_cast(w->b, met[1], dtype);
     return *score && *value;
@@ -110,7 +113,8 @@ static uint32_t plain_mean(const Reducer *r) {
             snprintf(names[0], 16, "s%u", j);
             snprintf(names[1], 16, "s%u", i);
             Val one = r->lift->results.data[i].val;
-            bool fits = n->args[0] == ir_find_input(f, names[0]) && n->args[1] == ir_find_input(f, names[1]);
+            bool fits = n->args[0] == ir_find_input(f, names[0]) &&
+                        n->args[1] == ir_find_input(f, names[1]);
             if (fits && ir_is_const(r->lift, one, 1)) return j;
         }
     return 0;
@@ -145,7 +149,8 @@ Val reducer_fill(Builder *b, const Reducer *r, Val rows, double value, Val v) {
     if (!v) return 0;
     Dtype d = (Dtype)ir_type(b->f, v)->dtype;
     if (d == DT_bool && value != 0 && value != 1)
-        return build_fail(b, ST_INVAL, "reducer '%s': empty=%g, but its results are bool: 0 or 1", r->name, value);
+        return build_fail(b, ST_INVAL, "reducer '%s': empty=%g, but its results are bool: 0 or 1",
+                          r->name, value);
     Val number = d == DT_bool                           ? build_truth(b, value == 1)
                  : !dtype_is_float(d) && fits(d, value) ? build_integer(b, (int64_t)value)
                                                         : build_number(b, value);
@@ -194,8 +199,8 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
     Lower w = {.b = b, .r = r};
     if (b->f->status) return 0;
     if (num_messages != r->num_messages)
-        return build_fail(b, ST_TYPE, "reducer '%s' takes %u message%s, got %u", r->name, r->num_messages, r->num_messages == 1 ? "" : "s",
-                          num_messages);
+        return build_fail(b, ST_TYPE, "reducer '%s' takes %u message%s, got %u", r->name,
+                          r->num_messages, r->num_messages == 1 ? "" : "s", num_messages);
     if (r->form == FORM_general || r->form == FORM_product)
         return build_fail(b, ST_UNSUPPORTED,
                           "reducer '%s': its algebra (%s) has no lowering yet; sums, max, min and "
@@ -215,8 +220,8 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
 /* ---- the functions at given dtypes ---- */
 
 /* Numbers become `number`; with state given every result becomes its component's dtype. */
-static Fn *typed_region(const Fn *region, const Val *args, Builder *b, uint32_t num_left, Dtype number,
-                        const Type *state) {
+static Fn *typed_region(const Fn *region, const Val *args, Builder *b, uint32_t num_left,
+                        Dtype number, const Type *state) {
     Val out[REDUCER_MAX_STATE];
     if (!region_inline(b, region, args, num_left, out)) return b->f;
     for (uint32_t k = 0; k < region->results.len; k++) {
@@ -237,12 +242,15 @@ static void inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *
 
 Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out) {
     if (r->lower)
-        return err_set(ST_UNSUPPORTED, "reducer '%s' is a program over operations, not a fold: it has no four functions to show", r->name);
+        return err_set(ST_UNSUPPORTED,
+                       "reducer '%s' is a program over operations, not a fold: it has no four "
+                       "functions to show",
+                       r->name);
     Type message[REDUCER_MAX_MESSAGES], state[REDUCER_MAX_STATE];
     Val args[2 * REDUCER_MAX_STATE];
     if (num_dtypes != r->num_messages)
-        return err_set(ST_TYPE, "reducer '%s' takes %u message%s, got %u dtypes", r->name, r->num_messages,
-                       r->num_messages == 1 ? "" : "s", num_dtypes);
+        return err_set(ST_TYPE, "reducer '%s' takes %u message%s, got %u dtypes", r->name,
+                       r->num_messages, r->num_messages == 1 ? "" : "s", num_dtypes);
     Builder *b[4];
     static const char *const names[] = {"identity", "lift", "combine", "finalize"};
     for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);

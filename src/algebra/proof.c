@@ -63,11 +63,13 @@ static bool is_smaller(Fn *f, Val v, Val l, Val r) {
 }
 
 static bool is_max(Combine *c, const Reducer *r) {
-    return c->n == 1 && is_larger(c->f, c->result[0], c->left[0], c->right[0]) && all_are(r, 0, -INFINITY);
+    return c->n == 1 && is_larger(c->f, c->result[0], c->left[0], c->right[0]) &&
+           all_are(r, 0, -INFINITY);
 }
 
 static bool is_min(Combine *c, const Reducer *r) {
-    return c->n == 1 && is_smaller(c->f, c->result[0], c->left[0], c->right[0]) && all_are(r, 0, INFINITY);
+    return c->n == 1 && is_smaller(c->f, c->result[0], c->left[0], c->right[0]) &&
+           all_are(r, 0, INFINITY);
 }
 
 /* l_k exp(l_0 - m) + r_k exp(r_0 - m) */
@@ -90,8 +92,11 @@ Form proof_find(Arena *scratch, const Reducer *r) {
     static const struct {
         bool (*holds)(Combine *c, const Reducer *r);
         Form form;
-    } forms[] = {{is_additive, FORM_additive}, {is_product, FORM_product}, {is_max, FORM_max},
-                 {is_min, FORM_min},           {is_weighted, FORM_weighted}};
+    } forms[] = {{is_additive, FORM_additive},
+                 {is_product, FORM_product},
+                 {is_max, FORM_max},
+                 {is_min, FORM_min},
+                 {is_weighted, FORM_weighted}};
     Combine c = combine_open(scratch, r);
     for (uint32_t k = 0; k < c.n; k++) /* a state of bools has no arithmetic to prove */
         if (ir_type(c.f, c.left[k])->dtype == DT_bool || ir_type(c.f, c.right[k])->dtype == DT_bool)

@@ -9,9 +9,9 @@
 #include <string.h>
 
 const char *form_name(Form form) {
-    static const char *const names[] = {"general",       "componentwise-additive", "product",
-                                        "selection-max", "selection-min",          "stable-weighted",
-                                        "program"};
+    static const char *const names[] = {
+        "general",       "componentwise-additive", "product", "selection-max",
+        "selection-min", "stable-weighted",        "program"};
     return names[form];
 }
 
@@ -52,7 +52,8 @@ static Status check_region(const char *reducer, const Region *g) {
         bool fine = n->op == OP_input || n->op == OP_constant || n->op == OP_cast ||
                     op_info[n->op].class == CLASS_elem;
         if (!fine || n->types[0].rank)
-            st = err_set(ST_UNSUPPORTED, "reducer '%s': %s may use elementwise operations on scalars only, not %s",
+            st = err_set(ST_UNSUPPORTED,
+                         "reducer '%s': %s may use elementwise operations on scalars only, not %s",
                          reducer, g->what, op_info[n->op].name);
         if (st) return st;
     }
@@ -75,12 +76,14 @@ static Status check_regions(const Reducer *r) {
                               {"combine", r->combine, "lr", state},
                               {"finalize", r->finalize, "s", state}};
     if (state == 0 || state > REDUCER_MAX_STATE)
-        return err_set(ST_UNSUPPORTED, "reducer '%s': lift gives %u state components, 1 to %d are possible",
+        return err_set(ST_UNSUPPORTED,
+                       "reducer '%s': lift gives %u state components, 1 to %d are possible",
                        r->name, state, REDUCER_MAX_STATE);
     for (int k = 0; k < 4; k++) {
         uint32_t expected = k == 3 ? 1 : state, have = regions[k].f->results.len;
         if (have != expected)
-            return err_set(ST_INVAL, "reducer '%s': %s gives %u of the state's components, expected %u",
+            return err_set(ST_INVAL,
+                           "reducer '%s': %s gives %u of the state's components, expected %u",
                            r->name, regions[k].what, have, expected);
         Status st = check_region(r->name, &regions[k]);
         if (st) return st;
@@ -91,9 +94,11 @@ static Status check_regions(const Reducer *r) {
 static const Fn *copy_region(Arena *a, const Fn *from) {
     Fn *f = ir_new(a, from->name);
     Val *memo = ARENA_ARRAY(a, Val, ir_count(from));
-    for (uint32_t k = 0; k < from->inputs.len; k++) ir_copy(f, from, from->inputs.data[k].val, memo);
+    for (uint32_t k = 0; k < from->inputs.len; k++)
+        ir_copy(f, from, from->inputs.data[k].val, memo);
     for (uint32_t k = 0; k < from->results.len; k++)
-        ir_add_result(f, from->results.data[k].name, ir_copy(f, from, from->results.data[k].val, memo));
+        ir_add_result(f, from->results.data[k].name,
+                      ir_copy(f, from, from->results.data[k].val, memo));
     return f;
 }
 
@@ -162,8 +167,9 @@ static void draft_mean(Draft *d) {
     }
     result(d->lift, 0, component(d->lift, 'm', 0));
     result(d->lift, 1, build_number(d->lift, 1));
-    result(d->finalize, 0, call2(d->finalize, "div", component(d->finalize, 's', 0),
-                                 component(d->finalize, 's', 1)));
+    result(
+        d->finalize, 0,
+        call2(d->finalize, "div", component(d->finalize, 's', 0), component(d->finalize, 's', 1)));
 }
 
 /* exp(score - m) of one side's score. */
@@ -187,8 +193,9 @@ static void draft_softmax(Draft *d) {
         Val right = call2(c, "mul", component(c, 'r', k), scale(c, 'r', m));
         result(c, k, call2(c, "add", left, right));
     }
-    result(d->finalize, 0, call2(d->finalize, "div", component(d->finalize, 's', 2),
-                                 component(d->finalize, 's', 1)));
+    result(
+        d->finalize, 0,
+        call2(d->finalize, "div", component(d->finalize, 's', 2), component(d->finalize, 's', 1)));
 }
 
 static void draft_sum(Draft *d) { draft_fold(d, "add", 0); }
@@ -217,16 +224,19 @@ static size_t find_fold(const char *name) {
     return k;
 }
 
-bool reducer_is_builtin(const char *name) { return find_fold(name) < NUM_FOLDS || library_find(name); }
+bool reducer_is_builtin(const char *name) {
+    return find_fold(name) < NUM_FOLDS || library_find(name);
+}
 
 static Status builtin_fold(Arena *takes, size_t k, Reducer **out) {
     Draft d = draft_new(takes);
     folds[k].draft(&d);
-    return reducer_new(takes, folds[k].name, REDUCER_associative | REDUCER_commutative, d.identity->f, d.lift->f, d.combine->f,
-                       d.finalize->f, out);
+    return reducer_new(takes, folds[k].name, REDUCER_associative | REDUCER_commutative,
+                       d.identity->f, d.lift->f, d.combine->f, d.finalize->f, out);
 }
 
-Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out) {
+Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty,
+                       Reducer **out) {
     size_t fold = find_fold(name);
     Lowering *lower = library_find(name);
     if (fold < NUM_FOLDS) {
@@ -235,10 +245,17 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
         TIGA_ASSERT((*out)->form != FORM_general);
     } else if (lower) {
         *out = ARENA_NEW(takes, Reducer);
-        **out = (Reducer){.arena = takes, .name = arena_str(takes, name), .num_messages = 1, .form = FORM_program, .lower = lower};
+        **out = (Reducer){.arena = takes,
+                          .name = arena_str(takes, name),
+                          .num_messages = 1,
+                          .form = FORM_program,
+                          .lower = lower};
     } else {
-        return err_set(ST_NAME, "unknown reducer '%s' (sum, mean, max, min, count, any, all, argmax, argmin, logsumexp, "
-                                "var, std, var_unbiased, std_unbiased, online_softmax exist)", name);
+        return err_set(ST_NAME,
+                       "unknown reducer '%s' (sum, mean, max, min, count, any, all, argmax, "
+                       "argmin, logsumexp, "
+                       "var, std, var_unbiased, std_unbiased, online_softmax exist)",
+                       name);
     }
     (*out)->has_empty = has_empty;
     (*out)->empty = empty;

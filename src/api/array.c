@@ -12,7 +12,8 @@ tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *sha
     for (int k = rank - 1; k >= 0 && rank <= TG_MAX_RANK; k--) {
         x.shape[k] = shape[k];
         x.stride[k] = step;
-        if (shape[k] > 0 && __builtin_mul_overflow(step, shape[k], &step)) step = 0; /* no memory has it */
+        if (shape[k] > 0 && __builtin_mul_overflow(step, shape[k], &step))
+            step = 0; /* no memory has it */
     }
     return x;
 }
@@ -55,17 +56,21 @@ static const char *set_noun(const Bind *b, Set s) {
 
 /* The set that rows of a value count, SET_ALL where it has none; its extent is the first axis. */
 static Set rows_of(const Type *t) {
-    return t->set != SET_ALL ? t->set : t->rank && dim_is_set(t->dim[0]) ? dim_set(t->dim[0]) : SET_ALL;
+    return t->set != SET_ALL                  ? t->set
+           : t->rank && dim_is_set(t->dim[0]) ? dim_set(t->dim[0])
+                                              : SET_ALL;
 }
 
 static Status check_rows(Bind *b, const char *name, const tg_array *x, Set set) {
     int64_t *size = &b->set_size[set];
     if (x->shape[0] < 0)
-        return err_set(ST_SHAPE, "%s: %lld rows", argument_text(b->arena, name), (long long)x->shape[0]);
+        return err_set(ST_SHAPE, "%s: %lld rows", argument_text(b->arena, name),
+                       (long long)x->shape[0]);
     if (*size < 0) *size = x->shape[0];
     if (x->shape[0] == *size) return ST_OK;
-    return err_set(ST_SHAPE, "%s: %lld rows, but the relation has %lld %s", argument_text(b->arena, name),
-                   (long long)x->shape[0], (long long)*size, set_noun(b, set));
+    return err_set(ST_SHAPE, "%s: %lld rows, but the relation has %lld %s",
+                   argument_text(b->arena, name), (long long)x->shape[0], (long long)*size,
+                   set_noun(b, set));
 }
 
 /* "shape (3, 1), expected (5, 2), a row for each of the relation's edges" */
@@ -74,17 +79,21 @@ static Status wrong_shape(Bind *b, const char *who, const tg_array *x, const Typ
     int64_t want[MAX_RANK + 1] = {lead ? b->set_size[rows] : 0};
     for (int k = dense; k < t->rank; k++) want[k - dense + lead] = t->dim[k];
     if (lead && want[0] < 0) want[0] = x->rank ? x->shape[0] : 1;
-    if (x->rank < 0 || x->rank > TG_MAX_RANK) return err_set(ST_SHAPE, "%s: rank %d, expected %d", who, x->rank, t->rank + lead - dense);
-    const char *got = shape_text(b->arena, x->rank, x->shape), *expected = shape_text(b->arena, t->rank + lead - dense, want);
+    if (x->rank < 0 || x->rank > TG_MAX_RANK)
+        return err_set(ST_SHAPE, "%s: rank %d, expected %d", who, x->rank, t->rank + lead - dense);
+    const char *got = shape_text(b->arena, x->rank, x->shape),
+               *expected = shape_text(b->arena, t->rank + lead - dense, want);
     if (!lead) return err_set(ST_SHAPE, "%s: shape %s, expected %s", who, got, expected);
-    return err_set(ST_SHAPE, "%s: shape %s, expected %s, a row for each of the relation's %s", who, got, expected, set_noun(b, rows));
+    return err_set(ST_SHAPE, "%s: shape %s, expected %s, a row for each of the relation's %s", who,
+                   got, expected, set_noun(b, rows));
 }
 
 static Status check_array(Bind *b, const tg_arg *arg, const Type *t) {
     const tg_array *x = &arg->array;
     const char *who = argument_text(b->arena, arg->name);
     Set rows = rows_of(t);
-    int lead = rows != SET_ALL, dense = t->set == SET_ALL && lead; /* dense: the type has the row axis */
+    int lead = rows != SET_ALL,
+        dense = t->set == SET_ALL && lead; /* dense: the type has the row axis */
     int rank = t->rank + lead - dense;
     if ((int)x->dtype < 0 || (int)x->dtype >= NUM_DTYPES)
         return err_set(ST_TYPE, "%s: no such dtype (%d)", who, (int)x->dtype);
@@ -108,10 +117,13 @@ static Status bind_array(Bind *b, const tg_arg *arg, const Type *t, bool output,
     Status st = check_array(b, arg, t);
     if (st) return st;
     const tg_array *x = &arg->array;
-    if (out->data) return err_set(ST_NAME, "%s is passed twice", argument_text(b->arena, arg->name));
+    if (out->data)
+        return err_set(ST_NAME, "%s is passed twice", argument_text(b->arena, arg->name));
     if (!x->data && !is_empty(x) && output) return ST_OK; /* not bound */
-    if (!x->data && !is_empty(x)) return err_set(ST_INVAL, "%s: data is NULL", argument_text(b->arena, arg->name));
-    *out = (Array){.data = x->data ? x->data : nothing, .dtype = (uint8_t)x->dtype, .rank = (uint8_t)x->rank};
+    if (!x->data && !is_empty(x))
+        return err_set(ST_INVAL, "%s: data is NULL", argument_text(b->arena, arg->name));
+    *out = (Array){
+        .data = x->data ? x->data : nothing, .dtype = (uint8_t)x->dtype, .rank = (uint8_t)x->rank};
     memcpy(out->dim, x->shape, sizeof out->dim);
     memcpy(out->stride, x->stride, sizeof out->stride);
     return ST_OK;
@@ -125,8 +137,10 @@ static int find(const Binding *list, uint32_t n, const char *name) {
 
 static const char *known_names(Arena *a, const Fn *f) {
     Text t = {.arena = a};
-    for (uint32_t k = 0; k < f->inputs.len; k++) text_putf(&t, k ? ", %s" : "inputs %s", f->inputs.data[k].name);
-    for (uint32_t k = 0; k < f->results.len; k++) text_putf(&t, k ? ", %s" : "; results %s", f->results.data[k].name);
+    for (uint32_t k = 0; k < f->inputs.len; k++)
+        text_putf(&t, k ? ", %s" : "inputs %s", f->inputs.data[k].name);
+    for (uint32_t k = 0; k < f->results.len; k++)
+        text_putf(&t, k ? ", %s" : "; results %s", f->results.data[k].name);
     return t.text;
 }
 
@@ -134,13 +148,16 @@ static Status bind_one(Bind *b, const tg_program *p, const tg_arg *arg, Bound *o
     if (!arg->name) return err_set(ST_NAME, "an argument without a name");
     int k = find(b->f->inputs.data, b->f->inputs.len, arg->name);
     *slot = k;
-    if (k >= 0) return bind_array(b, arg, ir_type(b->f, b->f->inputs.data[k].val), false, &out->inputs[k]);
+    if (k >= 0)
+        return bind_array(b, arg, ir_type(b->f, b->f->inputs.data[k].val), false, &out->inputs[k]);
     k = find(b->f->results.data, b->f->results.len, arg->name);
     *slot = -1 - k;
-    if (k >= 0) return bind_array(b, arg, ir_type(b->f, b->f->results.data[k].val), true, &out->outputs[k]);
-    *slot = INT32_MAX;                                          /* passed and unused is fine, */
-    if (ir_find_input(p->fn, arg->name)) return ST_OK;          /* if the program ever named it */
-    return err_set(ST_NAME, "argument '%s': the program has no such name (%s)", arg->name, known_names(b->arena, p->fn));
+    if (k >= 0)
+        return bind_array(b, arg, ir_type(b->f, b->f->results.data[k].val), true, &out->outputs[k]);
+    *slot = INT32_MAX;                                 /* passed and unused is fine, */
+    if (ir_find_input(p->fn, arg->name)) return ST_OK; /* if the program ever named it */
+    return err_set(ST_NAME, "argument '%s': the program has no such name (%s)", arg->name,
+                   known_names(b->arena, p->fn));
 }
 
 static Status check_complete(const Bind *b, const Bound *out, size_t num_args, const tg_arg *args) {
@@ -165,7 +182,8 @@ static Status know_sizes(Bind *b) {
     b->set_size[r->edges] = graph_num_edges(g);
     if (r->src == r->dst && graph_num_src(g) != graph_num_dst(g))
         return err_set(ST_SHAPE,
-                       "node fields need one node set, but the relation has %lld sources and %lld destinations "
+                       "node fields need one node set, but the relation has %lld sources and %lld "
+                       "destinations "
                        "(pass src and dst)",
                        (long long)graph_num_src(g), (long long)graph_num_dst(g));
     return ST_OK;
@@ -176,12 +194,14 @@ static Status check_sizes(const Bind *b) {
     for (Val v = 1; v < ir_count(b->f); v++) {
         Set set = ir_type(b->f, v)->set;
         if (b->set_size[set] < 0)
-            return err_set(ST_NAME, "set '%s' has no size: no argument lies on it", b->f->sets.data[set].name);
+            return err_set(ST_NAME, "set '%s' has no size: no argument lies on it",
+                           b->f->sets.data[set].name);
     }
     return ST_OK;
 }
 
-Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args, size_t num_args, Bound *out) {
+Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args,
+                  size_t num_args, Bound *out) {
     const Fn *f = typed->prepared;
     Bind b = {a, f, g, ARENA_ARRAY(a, int64_t, f->sets.len)};
     *out = (Bound){.graph = g, .program = typed, .set_size = b.set_size};
@@ -189,7 +209,8 @@ Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *
     out->outputs = ARENA_ARRAY(a, Array, f->results.len);
     out->slot = ARENA_ARRAY(a, int32_t, num_args);
     Status st = know_sizes(&b);
-    for (size_t k = 0; k < num_args && !st; k++) st = bind_one(&b, typed, &args[k], out, &out->slot[k]);
+    for (size_t k = 0; k < num_args && !st; k++)
+        st = bind_one(&b, typed, &args[k], out, &out->slot[k]);
     if (!st) st = check_complete(&b, out, num_args, args);
     return st ? st : check_sizes(&b);
 }

@@ -17,6 +17,7 @@ typedef struct {
 
 /* Checks names, dtypes and shapes; a fault names the argument, what was expected and what came.
  * required: every input that the program reads must be there. */
-Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args, size_t num_args, Bound *out);
+Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args,
+                  size_t num_args, Bound *out);
 
 #endif

@@ -59,7 +59,8 @@ tg_program *tg_builder_program(tg_builder *b) {
     if (!b) return door_null("builder"), NULL;
     Closing q = {b->b, NULL};
     if (b->b->f->status) return NULL;
-    if (!b->b->f->results.len) return err_set(ST_INVAL, "the program has no result (tg_out marks one)"), NULL;
+    if (!b->b->f->results.len)
+        return err_set(ST_INVAL, "the program has no result (tg_out marks one)"), NULL;
     return door_run(program_body, &q) ? NULL : q.out;
 }
 
@@ -103,7 +104,8 @@ static tg_val make(tg_builder *b, Make q) {
     for (size_t k = 0; k < q.num_args; k++) {
         if (!q.args[k]) return fail_with(b, "a value");
         if (q.args[k] >= ir_count(q.b->f))
-            return build_fail(q.b, ST_INVAL, "operand %zu: %u is no value of this builder", k, q.args[k]);
+            return build_fail(q.b, ST_INVAL, "operand %zu: %u is no value of this builder", k,
+                              q.args[k]);
     }
     tg_status st = door_run(make_body, &q);
     if (st) q.b->f->status = (Status)st;
@@ -112,12 +114,16 @@ static tg_val make(tg_builder *b, Make q) {
 
 static Val make_input(void *ctx) {
     Make *q = ctx;
-    if ((int)q->dtype < 0 || q->dtype >= NUM_DTYPES) return build_fail(q->b, ST_TYPE, "input '%s': no such dtype", q->name);
+    if ((int)q->dtype < 0 || q->dtype >= NUM_DTYPES)
+        return build_fail(q->b, ST_TYPE, "input '%s': no such dtype", q->name);
     return build_input(q->b, q->name, q->dtype, q->rank, q->ints);
 }
 
 tg_val tg_in(tg_builder *b, const char *name, tg_dtype dtype, int rank, const int64_t *shape) {
-    return make(b, (Make){.make = make_input, .name = name, .dtype = (Dtype)dtype, .rank = rank, .ints = shape});
+    return make(
+        b,
+        (Make){
+            .make = make_input, .name = name, .dtype = (Dtype)dtype, .rank = rank, .ints = shape});
 }
 
 static Val make_scalar(void *ctx) {
@@ -131,22 +137,32 @@ tg_val tg_scalar_in(tg_builder *b, const char *name, bool integer) {
 
 static Val make_number(void *ctx) { return build_number(((Make *)ctx)->b, ((Make *)ctx)->number); }
 
-tg_val tg_number(tg_builder *b, double value) { return make(b, (Make){.make = make_number, .number = value}); }
+tg_val tg_number(tg_builder *b, double value) {
+    return make(b, (Make){.make = make_number, .number = value});
+}
 
-static Val make_integer(void *ctx) { return build_integer(((Make *)ctx)->b, ((Make *)ctx)->integer); }
+static Val make_integer(void *ctx) {
+    return build_integer(((Make *)ctx)->b, ((Make *)ctx)->integer);
+}
 
-tg_val tg_integer(tg_builder *b, int64_t value) { return make(b, (Make){.make = make_integer, .integer = value}); }
+tg_val tg_integer(tg_builder *b, int64_t value) {
+    return make(b, (Make){.make = make_integer, .integer = value});
+}
 
 static Val make_truth(void *ctx) { return build_truth(((Make *)ctx)->b, ((Make *)ctx)->flag); }
 
-tg_val tg_truth(tg_builder *b, bool value) { return make(b, (Make){.make = make_truth, .flag = value}); }
+tg_val tg_truth(tg_builder *b, bool value) {
+    return make(b, (Make){.make = make_truth, .flag = value});
+}
 
 static Val make_at(void *ctx) {
     Make *q = ctx;
     return build_at(q->b, q->args[0], q->flag ? q->b->to_dst : q->b->to_src);
 }
 
-tg_val tg_at_src(tg_builder *b, tg_val v) { return make(b, (Make){.make = make_at, .args = &v, .num_args = 1}); }
+tg_val tg_at_src(tg_builder *b, tg_val v) {
+    return make(b, (Make){.make = make_at, .args = &v, .num_args = 1});
+}
 
 tg_val tg_at_dst(tg_builder *b, tg_val v) {
     return make(b, (Make){.make = make_at, .args = &v, .num_args = 1, .flag = true});
@@ -154,11 +170,18 @@ tg_val tg_at_dst(tg_builder *b, tg_val v) {
 
 static Val make_apply(void *ctx) {
     Make *q = ctx;
-    return build_call(q->b, q->name, q->args, (uint32_t)q->num_args, q->ints, (uint32_t)q->num_ints);
+    return build_call(q->b, q->name, q->args, (uint32_t)q->num_args, q->ints,
+                      (uint32_t)q->num_ints);
 }
 
-tg_val tg_apply(tg_builder *b, const char *name, const tg_val *args, size_t num_args, const int64_t *ints, size_t num_ints) {
-    return make(b, (Make){.make = make_apply, .name = name, .args = args, .num_args = num_args, .ints = ints, .num_ints = num_ints});
+tg_val tg_apply(tg_builder *b, const char *name, const tg_val *args, size_t num_args,
+                const int64_t *ints, size_t num_ints) {
+    return make(b, (Make){.make = make_apply,
+                          .name = name,
+                          .args = args,
+                          .num_args = num_args,
+                          .ints = ints,
+                          .num_ints = num_ints});
 }
 
 const char *tg_apply_name(size_t k) { return build_call_name(k); }
@@ -166,21 +189,26 @@ const char *tg_apply_name(size_t k) { return build_call_name(k); }
 static Val make_out(void *ctx) {
     Make *q = ctx;
     Val v = build_strong(q->b, q->args[0]);
-    if (v && ir_find_result(q->b->f, q->name)) return build_fail(q->b, ST_NAME, "result '%s' is there already", q->name);
+    if (v && ir_find_result(q->b->f, q->name))
+        return build_fail(q->b, ST_NAME, "result '%s' is there already", q->name);
     ir_add_result(q->b->f, q->name, v);
     return v;
 }
 
 tg_status tg_out(tg_builder *b, const char *name, tg_val v) {
     if (!name) return door_null("name");
-    return make(b, (Make){.make = make_out, .name = name, .args = &v, .num_args = 1}) ? TG_OK : tg_errcode();
+    return make(b, (Make){.make = make_out, .name = name, .args = &v, .num_args = 1})
+               ? TG_OK
+               : tg_errcode();
 }
 
 tg_status tg_val_type(tg_builder *b, tg_val v, tg_end *end, bool *weak) {
     if (!b) return door_null("builder");
-    if (!v || v >= ir_count(b->b->f)) return (tg_status)(err_status() ? err_status() : err_set(ST_INVAL, "no value"));
+    if (!v || v >= ir_count(b->b->f))
+        return (tg_status)(err_status() ? err_status() : err_set(ST_INVAL, "no value"));
     const Type *t = ir_type(b->b->f, v);
-    *end = (tg_end){.role = program_role(b->b->f, t->set), .dtype = (tg_dtype)t->dtype, .rank = t->rank};
+    *end = (tg_end){
+        .role = program_role(b->b->f, t->set), .dtype = (tg_dtype)t->dtype, .rank = t->rank};
     memcpy(end->shape, t->dim, sizeof t->dim);
     if (weak) *weak = build_is_weak(b->b, v);
     return TG_OK;
@@ -200,7 +228,8 @@ typedef struct {
 static Status capture_body(void *ctx) {
     Capture *q = ctx;
     Arena *a = arena_new();
-    Status st = q->regions[0] ? reducer_new(a, q->name, q->flags, q->regions[0], q->regions[1], q->regions[2], q->regions[3], &q->out)
+    Status st = q->regions[0] ? reducer_new(a, q->name, q->flags, q->regions[0], q->regions[1],
+                                            q->regions[2], q->regions[3], &q->out)
                               : reducer_builtin(a, q->name, q->has_empty, q->empty, &q->out);
     if (st) arena_free(a);
     return st;
@@ -219,12 +248,15 @@ tg_reducer *tg_reducer_builtin(const char *name, bool has_empty, double empty) {
     return capture((Capture){.name = name, .has_empty = has_empty, .empty = empty});
 }
 
-tg_reducer *tg_reducer_new(const char *name, int flags, tg_builder *identity, tg_builder *lift, tg_builder *combine,
-                           tg_builder *finalize) {
+tg_reducer *tg_reducer_new(const char *name, int flags, tg_builder *identity, tg_builder *lift,
+                           tg_builder *combine, tg_builder *finalize) {
     if (!name) return door_null("name"), NULL;
-    if (!identity || !lift || !combine || !finalize) return door_null("a builder of the reducer"), NULL;
-    return capture((Capture){.name = name, .flags = flags,
-                             .regions = {identity->b->f, lift->b->f, combine->b->f, finalize->b->f}});
+    if (!identity || !lift || !combine || !finalize)
+        return door_null("a builder of the reducer"), NULL;
+    return capture(
+        (Capture){.name = name,
+                  .flags = flags,
+                  .regions = {identity->b->f, lift->b->f, combine->b->f, finalize->b->f}});
 }
 
 void tg_reducer_free(tg_reducer *r) {
@@ -244,7 +276,9 @@ static Val make_reduce(void *ctx) {
 
 tg_val tg_reduce(tg_builder *b, const tg_reducer *r, const tg_val *messages, size_t num_messages) {
     if (!r) return fail_with(b, "reducer");
-    return make(b, (Make){.make = make_reduce, .reducer = r->r, .args = messages, .num_args = num_messages});
+    return make(
+        b,
+        (Make){.make = make_reduce, .reducer = r->r, .args = messages, .num_args = num_messages});
 }
 
 typedef struct {
@@ -262,7 +296,9 @@ static Status print_body(void *ctx) {
     if (st) return st;
     Arena *a = arena_new();
     TextAttr proof = {"proof", form_name(q->r->form)};
-    TextReducer text = {.name = q->symbol, .attrs = &proof, .num_attrs = 1,
+    TextReducer text = {.name = q->symbol,
+                        .attrs = &proof,
+                        .num_attrs = 1,
                         .associative = q->r->flags & REDUCER_associative,
                         .commutative = q->r->flags & REDUCER_commutative,
                         .deterministic = q->r->flags & REDUCER_deterministic,
@@ -276,12 +312,17 @@ static Status print_body(void *ctx) {
     return q->out ? ST_OK : ST_NOMEM;
 }
 
-char *tg_reducer_ir(const tg_reducer *r, const char *symbol, const tg_dtype *dtypes, size_t num_dtypes) {
+char *tg_reducer_ir(const tg_reducer *r, const char *symbol, const tg_dtype *dtypes,
+                    size_t num_dtypes) {
     Dtype own[REDUCER_MAX_MESSAGES];
-    if (!r || !symbol || !dtypes) return door_null(!r ? "reducer" : !symbol ? "symbol" : "dtypes"), NULL;
-    if (num_dtypes > REDUCER_MAX_MESSAGES) return err_set(ST_TYPE, "%zu message dtypes, at most %d", num_dtypes, REDUCER_MAX_MESSAGES), NULL;
+    if (!r || !symbol || !dtypes)
+        return door_null(!r ? "reducer" : !symbol ? "symbol" : "dtypes"), NULL;
+    if (num_dtypes > REDUCER_MAX_MESSAGES)
+        return err_set(ST_TYPE, "%zu message dtypes, at most %d", num_dtypes, REDUCER_MAX_MESSAGES),
+               NULL;
     for (size_t k = 0; k < num_dtypes; k++) {
-        if ((int)dtypes[k] < 0 || (int)dtypes[k] >= NUM_DTYPES) return err_set(ST_TYPE, "message %zu: no such dtype", k), NULL;
+        if ((int)dtypes[k] < 0 || (int)dtypes[k] >= NUM_DTYPES)
+            return err_set(ST_TYPE, "message %zu: no such dtype", k), NULL;
         own[k] = (Dtype)dtypes[k];
     }
     Printing q = {r->r, symbol, own, (uint32_t)num_dtypes, NULL};

@@ -15,7 +15,8 @@ static Status make_body(void *ctx) {
     Making *q = ctx;
     switch (q->how) {
     case FROM_csr: return graph_from_csr(&q->first, &q->second, q->num_src, q->full, &q->out);
-    case FROM_coo: return graph_from_coo(&q->first, &q->second, q->num_src, q->num_dst, q->full, &q->out);
+    case FROM_coo:
+        return graph_from_coo(&q->first, &q->second, q->num_src, q->num_dst, q->full, &q->out);
     case FROM_rule: return graph_regular(q->num_dst, q->degree, &q->out);
     }
     TIGA_UNREACHABLE("way to make a graph");
@@ -32,22 +33,31 @@ static IndexArray dense64(const int64_t *data, int64_t len) {
     return (IndexArray){.data = data, .len = len, .stride = sizeof *data, .wide = true};
 }
 
-tg_graph *tg_graph_csr(int64_t num_dst, int64_t num_src, const int64_t *row_ptr, const int64_t *col_idx) {
-    if (num_dst < 0 || num_dst == INT64_MAX) return refuse(err_set(ST_INVAL, "num_dst is %lld", (long long)num_dst));
+tg_graph *tg_graph_csr(int64_t num_dst, int64_t num_src, const int64_t *row_ptr,
+                       const int64_t *col_idx) {
+    if (num_dst < 0 || num_dst == INT64_MAX)
+        return refuse(err_set(ST_INVAL, "num_dst is %lld", (long long)num_dst));
     if (num_src < 0) return refuse(err_set(ST_INVAL, "num_src is %lld", (long long)num_src));
     if (!row_ptr) return door_null("row_ptr"), NULL;
     int64_t edges = row_ptr[num_dst];
-    if (edges < 0) return refuse(err_set(ST_INVAL, "row_ptr: ends at %lld (position %lld), a count cannot be negative", (long long)edges, (long long)num_dst));
+    if (edges < 0)
+        return refuse(err_set(ST_INVAL,
+                              "row_ptr: ends at %lld (position %lld), a count cannot be negative",
+                              (long long)edges, (long long)num_dst));
     if (!col_idx && edges) return door_null("col_idx"), NULL;
-    return make((Making){dense64(row_ptr, num_dst + 1), dense64(col_idx, edges), num_src, .how = FROM_csr});
+    return make(
+        (Making){dense64(row_ptr, num_dst + 1), dense64(col_idx, edges), num_src, .how = FROM_csr});
 }
 
-tg_graph *tg_graph_coo(int64_t num_dst, int64_t num_src, int64_t num_edges, const int64_t *src, const int64_t *dst) {
+tg_graph *tg_graph_coo(int64_t num_dst, int64_t num_src, int64_t num_edges, const int64_t *src,
+                       const int64_t *dst) {
     if (num_edges < 0 || num_src < 0 || num_dst < 0)
-        return refuse(err_set(ST_INVAL, "a count is negative: num_dst %lld, num_src %lld, num_edges %lld",
+        return refuse(err_set(ST_INVAL,
+                              "a count is negative: num_dst %lld, num_src %lld, num_edges %lld",
                               (long long)num_dst, (long long)num_src, (long long)num_edges));
     if ((!src || !dst) && num_edges) return door_null(!src ? "src" : "dst"), NULL;
-    return make((Making){dense64(src, num_edges), dense64(dst, num_edges), num_src, num_dst, .how = FROM_coo});
+    return make((Making){dense64(src, num_edges), dense64(dst, num_edges), num_src, num_dst,
+                         .how = FROM_coo});
 }
 
 tg_graph *tg_graph_regular(int64_t num_nodes, int64_t degree) {
@@ -55,7 +65,8 @@ tg_graph *tg_graph_regular(int64_t num_nodes, int64_t degree) {
 }
 
 static Status index_array(const char *name, const tg_array *x, IndexArray *out) {
-    if (x->rank != 1) return err_set(ST_TYPE, "%s: rank %d, expected a list of indices (rank 1)", name, x->rank);
+    if (x->rank != 1)
+        return err_set(ST_TYPE, "%s: rank %d, expected a list of indices (rank 1)", name, x->rank);
     bool empty = x->shape[0] == 0;
     if (x->dtype != TG_INT32 && x->dtype != TG_INT64 && !empty)
         return err_set(ST_TYPE, "%s: its dtype is not int32 or int64", name);
@@ -67,26 +78,32 @@ static Status index_array(const char *name, const tg_array *x, IndexArray *out) 
 
 tg_graph *tg_graph_from_csr(tg_array row_ptr, tg_array col_idx, int64_t num_src, bool full) {
     Making q = {.num_src = num_src, .full = full, .how = FROM_csr};
-    if (index_array("row_ptr", &row_ptr, &q.first) || index_array("col_idx", &col_idx, &q.second)) return NULL;
+    if (index_array("row_ptr", &row_ptr, &q.first) || index_array("col_idx", &col_idx, &q.second))
+        return NULL;
     return make(q);
 }
 
-tg_graph *tg_graph_from_coo(tg_array src, tg_array dst, int64_t num_src, int64_t num_dst, bool full) {
+tg_graph *tg_graph_from_coo(tg_array src, tg_array dst, int64_t num_src, int64_t num_dst,
+                            bool full) {
     Making q = {.num_src = num_src, .num_dst = num_dst, .full = full, .how = FROM_coo};
     if (index_array("src", &src, &q.first) || index_array("dst", &dst, &q.second)) return NULL;
     return make(q);
 }
 
-tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t num_dst, bool full) {
+tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t num_dst,
+                                   bool full) {
     const tg_array *x = &edge_index;
-    if (x->rank != 2) return refuse(err_set(ST_TYPE, "edge_index: rank %d, expected shape [2, E]", x->rank));
+    if (x->rank != 2)
+        return refuse(err_set(ST_TYPE, "edge_index: rank %d, expected shape [2, E]", x->rank));
     if (x->shape[0] != 2)
-        return refuse(err_set(ST_SHAPE, "edge_index: shape [%lld, %lld], expected [2, E]%s", (long long)x->shape[0],
-                              (long long)x->shape[1], x->shape[1] == 2 ? " (transposed?)" : ""));
+        return refuse(err_set(ST_SHAPE, "edge_index: shape [%lld, %lld], expected [2, E]%s",
+                              (long long)x->shape[0], (long long)x->shape[1],
+                              x->shape[1] == 2 ? " (transposed?)" : ""));
     tg_array row = {x->data, x->dtype, 1, {x->shape[1]}, {x->stride[1]}}, second = row;
     if (x->data) second.data = (char *)x->data + x->stride[0];
     Making q = {.num_src = num_src, .num_dst = num_dst, .full = full, .how = FROM_coo};
-    if (index_array("edge_index", &row, &q.first) || index_array("edge_index", &second, &q.second)) return NULL;
+    if (index_array("edge_index", &row, &q.first) || index_array("edge_index", &second, &q.second))
+        return NULL;
     return make(q);
 }
 

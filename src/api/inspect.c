@@ -67,7 +67,8 @@ static bool is_code_kind(const char *kind) {
 static Status code_body(void *ctx) {
     Ask *q = ctx;
     tg_program *t;
-    if (!is_code_kind(q->kind)) return err_set(ST_NAME, "no code kind '%s' (llvm, llvm-opt, asm exist)", q->kind);
+    if (!is_code_kind(q->kind))
+        return err_set(ST_NAME, "no code kind '%s' (llvm, llvm-opt, asm exist)", q->kind);
     Status st = shown_planned(q->p, &t);
     if (st) return st;
     Text out = {.arena = arena_new()};
@@ -101,13 +102,16 @@ static void explain_kernel(Text *t, const Plan *plan, uint32_t k, const CompileR
     const Kernel *kernel = &plan->kernels.data[k];
     const Fn *f = plan->program;
     if (kernel->map == MAP_NONE) {
-        text_putf(t, "accepted: [plan] %s: rows of %s, no edges\n", kernel->name, f->sets.data[kernel->rows].name);
+        text_putf(t, "accepted: [plan] %s: rows of %s, no edges\n", kernel->name,
+                  f->sets.data[kernel->rows].name);
         return;
     }
     const Relation *r = &f->relations.data[map_is_all(kernel->map) ? 0 : map_relation(kernel->map)];
-    text_putf(t, "accepted: [plan] %s: one traversal of %s by %s, %u phase%s\n", kernel->name, r->name,
-              map_is_dst(kernel->map) ? "destination" : "source", kernel->num_phases, kernel->num_phases == 1 ? "" : "s");
-    text_putf(t, "%s: [schedule] %s: gathered rows %s into L2\n", request->prefetch ? "accepted" : "remark", kernel->name,
+    text_putf(t, "accepted: [plan] %s: one traversal of %s by %s, %u phase%s\n", kernel->name,
+              r->name, map_is_dst(kernel->map) ? "destination" : "source", kernel->num_phases,
+              kernel->num_phases == 1 ? "" : "s");
+    text_putf(t, "%s: [schedule] %s: gathered rows %s into L2\n",
+              request->prefetch ? "accepted" : "remark", kernel->name,
               request->prefetch ? "are prefetched" : "fit the cache and are not prefetched");
 }
 
@@ -118,7 +122,8 @@ static Status explain_body(void *ctx) {
     if (st) return st;
     Text out = {.arena = arena_new()};
     text_put(&out, "backend: cpu\nprovider: llvm\n");
-    text_putf(&out, "lowering: %s\npasses: clean, fma, plan, codegen\n", lowerings(out.arena, t->plan));
+    text_putf(&out, "lowering: %s\npasses: clean, fma, plan, codegen\n",
+              lowerings(out.arena, t->plan));
     for (uint32_t k = 0; k < t->plan->kernels.len; k++) {
         CompileRequest request = exec_request(t->exec, k);
         explain_kernel(&out, t->plan, k, &request);
@@ -162,15 +167,17 @@ tg_status tg_program_cost(const tg_program *p, const tg_graph *g, tg_cost *cost)
     tg_status st = door_run(cost_body, &q);
     if (st) return st;
     const Cost *c = &q.cost;
-    *cost = (tg_cost){c->traversals,    c->edge_visits,   c->flops,             c->bytes_read,
-                      c->bytes_written, c->staging_bytes, c->edge_buffer_bytes, c->node_buffer_bytes};
+    *cost = (tg_cost){c->traversals,        c->edge_visits,      c->flops,
+                      c->bytes_read,        c->bytes_written,    c->staging_bytes,
+                      c->edge_buffer_bytes, c->node_buffer_bytes};
     return TG_OK;
 }
 
 tg_status tg_program_stats(const tg_program *p, tg_stats *stats) {
     if (!p || !stats) return door_null(!p ? "program" : "stats");
     VariantStats v = variant_stats();
-    *stats = (tg_stats){.disk_hits = v.disk_hits, .compiles = v.compiles, .compile_ms = v.total_compile_ms};
+    *stats = (tg_stats){
+        .disk_hits = v.disk_hits, .compiles = v.compiles, .compile_ms = v.total_compile_ms};
     program_counts(p, &stats->hits, &stats->misses);
     return TG_OK;
 }
@@ -179,7 +186,9 @@ char *tg_about(void) {
     char text[ERR_MESSAGE_SIZE], generator[ERR_MESSAGE_SIZE / 2];
     const char *folder = disk_folder();
     codegen_about(generator, sizeof generator);
-    snprintf(text, sizeof text, "tiga: %s\nhost: %s\ncode generator: %s\nthreads: %d\ncache folder: %.500s\n", TG_VERSION,
-             target_host_key(), generator, tg_num_threads(), folder[0] ? folder : "none");
+    snprintf(text, sizeof text,
+             "tiga: %s\nhost: %s\ncode generator: %s\nthreads: %d\ncache folder: %.500s\n",
+             TG_VERSION, target_host_key(), generator, tg_num_threads(),
+             folder[0] ? folder : "none");
     return door_text(text);
 }

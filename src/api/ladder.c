@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_printed(const char *stage) { return debug_has("DEBUG", stage) || debug_has("DEBUG", "all"); }
+static bool is_printed(const char *stage) {
+    return debug_has("DEBUG", stage) || debug_has("DEBUG", "all");
+}
 
 /* "<folder>/main-0123456789abcdef-iter.mlir": the hash tells programs apart and is the same in every run. */
 static void write_file(Arena *a, const Fn *domain, const char *stage, const char *text) {
@@ -39,7 +41,8 @@ static void show_code(const Plan *plan, const Exec *exec, const char *kind) {
         char *text = NULL;
         size_t len;
         Status st = codegen_text(&request, kind, &text, &len);
-        fprintf(stderr, "// ---- %s of %s\n%s\n", kind, plan->kernels.data[k].name, st ? err_message() : text);
+        fprintf(stderr, "// ---- %s of %s\n%s\n", kind, plan->kernels.data[k].name,
+                st ? err_message() : text);
         free(text);
     }
 }
@@ -60,9 +63,11 @@ static Status verify_all(Arena *a, const Fn *domain, const Plan *plan) {
 
 static void print_stats(void) {
     VariantStats s = variant_stats();
-    fprintf(stderr, "tiga: kernels: %lld found in memory, %lld on disk, %lld compiled in %.1f ms; %lld held, %lld bytes of code\n",
-            (long long)s.hits, (long long)s.disk_hits, (long long)s.compiles, s.total_compile_ms, (long long)s.variants,
-            (long long)s.code_bytes);
+    fprintf(stderr,
+            "tiga: kernels: %lld found in memory, %lld on disk, %lld compiled in %.1f ms; %lld "
+            "held, %lld bytes of code\n",
+            (long long)s.hits, (long long)s.disk_hits, (long long)s.compiles, s.total_compile_ms,
+            (long long)s.variants, (long long)s.code_bytes);
 }
 
 static void stats_at_exit(void) {

@@ -14,14 +14,18 @@ int tg_num_threads(void) { return pool_num_threads(); }
 
 void tg_set_poll(bool (*poll)(void *ctx), void *ctx) { pool_set_poll(poll, ctx); }
 
-void tg_set_log(void (*log)(void *ctx, int severity, const char *text), void *ctx) { log_set(log, ctx); }
+void tg_set_log(void (*log)(void *ctx, int severity, const char *text), void *ctx) {
+    log_set(log, ctx);
+}
 
-tg_status tg_set_allocator(void *(*alloc)(void *ctx, size_t size), void (*release)(void *ctx, void *p), void *ctx) {
+tg_status tg_set_allocator(void *(*alloc)(void *ctx, size_t size),
+                           void (*release)(void *ctx, void *p), void *ctx) {
     if (!alloc != !release) return door_null(alloc ? "release" : "alloc");
     const Allocator own = {alloc, release, ctx};
     if (mem_use(alloc ? &own : NULL)) return TG_OK;
-    return (tg_status)err_set(ST_INVAL, "the allocator cannot be changed: %lld blocks of the present one are in use",
-                              (long long)mem_live());
+    return (tg_status)err_set(
+        ST_INVAL, "the allocator cannot be changed: %lld blocks of the present one are in use",
+        (long long)mem_live());
 }
 
 int64_t tg_memory(void) {

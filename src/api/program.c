@@ -185,7 +185,8 @@ static Status formula_input(const tg_arg *arg, FormulaInput *in) {
     if ((int)x->dtype < 0 || (int)x->dtype >= NUM_DTYPES)
         return err_set(ST_TYPE, "argument '%s': no such dtype (%d)", arg->name, (int)x->dtype);
     if (x->rank < rows || x->rank > TG_MAX_RANK || x->rank - rows > MAX_RANK)
-        return err_set(ST_SHAPE, "argument '%s': rank %d, expected %d to %d", arg->name, x->rank, rows, MAX_RANK + rows);
+        return err_set(ST_SHAPE, "argument '%s': rank %d, expected %d to %d", arg->name, x->rank,
+                       rows, MAX_RANK + rows);
     *in = (FormulaInput){.name = arg->name, .dtype = (Dtype)x->dtype, .rank = x->rank - rows};
     for (int k = rows; k < x->rank; k++) in->dim[k - rows] = x->shape[k];
     return ST_OK;
@@ -195,7 +196,8 @@ static Status formula_input(const tg_arg *arg, FormulaInput *in) {
 static Status say_passed(Arena *a, Status st, const tg_arg *args, size_t num_args) {
     Text t = {.arena = a};
     text_putf(&t, "%s (passed: ", err_message());
-    for (size_t k = 0; k < num_args; k++) text_putf(&t, k ? ", %s" : "%s", args[k].name ? args[k].name : "NULL");
+    for (size_t k = 0; k < num_args; k++)
+        text_putf(&t, k ? ", %s" : "%s", args[k].name ? args[k].name : "NULL");
     return err_set(st, "%s%s)", t.text, num_args ? "" : "nothing");
 }
 
@@ -225,7 +227,8 @@ static const Formula *formula_of(const tg_program *p) {
     return &p->formula;
 }
 
-static Status make_typed(const tg_program *p, const FormulaInput *inputs, uint32_t n, tg_program **out) {
+static Status make_typed(const tg_program *p, const FormulaInput *inputs, uint32_t n,
+                         tg_program **out) {
     if (p->kind == PROGRAM_formula) {
         Arena *a = arena_new();
         Fn *f;
@@ -249,7 +252,8 @@ static tg_program *find_variant(const tg_program *p, const char *signature) {
 }
 
 /* Two threads may build the same variant; the first to come back keeps it. */
-static Status add_variant(tg_program *p, const char *signature, tg_program *made, tg_program **out) {
+static Status add_variant(tg_program *p, const char *signature, tg_program *made,
+                          tg_program **out) {
     enter();
     tg_program *there = find_variant(p, signature);
     Variant *v = there ? NULL : mem_alloc(sizeof *v + strlen(signature) + 1);
@@ -259,13 +263,15 @@ static Status add_variant(tg_program *p, const char *signature, tg_program *made
         p->variants = v;
     }
     leave();
-    if (!there && !v) return tg_program_free(made), err_set(ST_NOMEM, "out of memory: a program's variant");
+    if (!there && !v)
+        return tg_program_free(made), err_set(ST_NOMEM, "out of memory: a program's variant");
     if (there) tg_program_free(made);
     *out = program_ref(there ? there : made);
     return ST_OK;
 }
 
-Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out, bool *fresh) {
+Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out,
+                     bool *fresh) {
     *fresh = false;
     if (p->kind == PROGRAM_typed) return *out = program_ref(p), ST_OK;
     tg_program *own = (tg_program *)(uintptr_t)p;
@@ -283,7 +289,8 @@ Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, t
         tg_program *made;
         *fresh = true;
         st = make_typed(p, inputs, n, &made);
-        if (st == ST_NAME && strstr(err_message(), "not bound")) st = say_passed(a, st, args, num_args);
+        if (st == ST_NAME && strstr(err_message(), "not bound"))
+            st = say_passed(a, st, args, num_args);
         if (!st) st = add_variant(own, signature.text, made, out);
     }
     arena_free(a);
@@ -323,7 +330,8 @@ static Status plan_body(void *ctx) {
     Planning *q = ctx;
     const Fn *fn = q->p->fn;
     if (fn->relations.len > 1)
-        return err_set(ST_UNSUPPORTED, "a program over %u relations cannot run on one graph", fn->relations.len);
+        return err_set(ST_UNSUPPORTED, "a program over %u relations cannot run on one graph",
+                       fn->relations.len);
     q->prepared_arena = arena_new();
     q->plan_arena = arena_new();
     q->prepared = opt_prepare(q->prepared_arena, fn);
@@ -373,7 +381,8 @@ Status program_shown(const tg_program *p, tg_program **out) {
     enter();
     *out = p->kind == PROGRAM_typed ? own : p->last;
     leave();
-    return *out ? ST_OK : err_set(ST_INVAL, "nothing was called yet: types are known after the first run");
+    return *out ? ST_OK
+                : err_set(ST_INVAL, "nothing was called yet: types are known after the first run");
 }
 
 void program_ran(const tg_program *p, tg_program *typed, bool fresh) {
@@ -404,12 +413,15 @@ tg_role program_role(const Fn *f, Set s) {
 static tg_status need_typed(const tg_program *p) {
     if (!p) return door_null("program");
     if (p->kind == PROGRAM_typed) return TG_OK;
-    return (tg_status)err_set(ST_INVAL, "the program has no types yet (tg_program_typed gives one that has)");
+    return (tg_status)err_set(ST_INVAL,
+                              "the program has no types yet (tg_program_typed gives one that has)");
 }
 
 size_t tg_program_num_inputs(const tg_program *p) { return need_typed(p) ? 0 : p->fn->inputs.len; }
 
-size_t tg_program_num_results(const tg_program *p) { return need_typed(p) ? 0 : p->fn->results.len; }
+size_t tg_program_num_results(const tg_program *p) {
+    return need_typed(p) ? 0 : p->fn->results.len;
+}
 
 /* A dense value whose first extent is a set's has that set's role: the same memory. */
 static void describe_end(const Fn *f, const Binding *b, tg_end *end) {
@@ -425,14 +437,19 @@ static tg_status get_end(const tg_program *p, bool result, size_t k, tg_end *end
     if (st) return st;
     size_t n = result ? p->fn->results.len : p->fn->inputs.len;
     if (k >= n)
-        return (tg_status)err_set(ST_RANGE, "%s %zu: the program has %zu", result ? "result" : "input", k, n);
+        return (tg_status)err_set(ST_RANGE, "%s %zu: the program has %zu",
+                                  result ? "result" : "input", k, n);
     describe_end(p->fn, result ? &p->fn->results.data[k] : &p->fn->inputs.data[k], end);
     return TG_OK;
 }
 
-tg_status tg_program_input(const tg_program *p, size_t k, tg_end *end) { return get_end(p, false, k, end); }
+tg_status tg_program_input(const tg_program *p, size_t k, tg_end *end) {
+    return get_end(p, false, k, end);
+}
 
-tg_status tg_program_result(const tg_program *p, size_t k, tg_end *end) { return get_end(p, true, k, end); }
+tg_status tg_program_result(const tg_program *p, size_t k, tg_end *end) {
+    return get_end(p, true, k, end);
+}
 
 /* ---- residuals ---- */
 
@@ -448,7 +465,8 @@ static Status split_body(void *ctx) {
     Names keep = split_names(a, q->keep);
     for (uint32_t k = 0; k < keep.len; k++)
         if (!ir_find_result(q->p->fn, keep.data[k]))
-            return err_set(ST_NAME, "keep: the program has no result '%s'", keep.data[k]), arena_free(a), ST_NAME;
+            return err_set(ST_NAME, "keep: the program has no result '%s'", keep.data[k]),
+                   arena_free(a), ST_NAME;
     Split s = opt_split(q->p->fn, keep.data, keep.len);
     q->forward = program_of(s.forward);
     q->backward = program_of(s.backward);
@@ -456,10 +474,12 @@ static Status split_body(void *ctx) {
     return ST_OK;
 }
 
-tg_status tg_program_split(const tg_program *grad, const char *keep, tg_program **forward, tg_program **backward) {
+tg_status tg_program_split(const tg_program *grad, const char *keep, tg_program **forward,
+                           tg_program **backward) {
     tg_status st = need_typed(grad);
     if (st) return st;
-    if (!keep || !forward || !backward) return door_null(!keep ? "keep" : !forward ? "forward" : "backward");
+    if (!keep || !forward || !backward)
+        return door_null(!keep ? "keep" : !forward ? "forward" : "backward");
     Splitting q = {grad, keep, NULL, NULL};
     st = door_run(split_body, &q);
     if (st) return st;

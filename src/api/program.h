@@ -49,7 +49,8 @@ tg_program *program_ref(const tg_program *p);
 /* A handle to a function, whose arena it takes. */
 tg_program *program_of(const Fn *takes);
 /* The typed program for the arguments, a reference. *fresh: it was made now. */
-Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out, bool *fresh);
+Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out,
+                     bool *fresh);
 /* Plans a typed program once. */
 Status program_plan(tg_program *p);
 /* The typed program to inspect: itself, or the variant that ran last. Borrows. */

@@ -33,7 +33,7 @@ typedef struct {
     const tg_arg *args;
     size_t num_args;
     Status (*run)(const Bound *b); /* NULL: bind only */
-    tg_program *typed; /* a reference; here, so that it outlives an unwinding */
+    tg_program *typed;             /* a reference; here, so that it outlives an unwinding */
     Arena *arena;
     Bound bound;
 } Running;
@@ -71,7 +71,8 @@ tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args, siz
     return run(p, g, args, num_args, execute, &q);
 }
 
-tg_status tg_reference(const tg_program *p, const tg_graph *g, const tg_arg *args, size_t num_args) {
+tg_status tg_reference(const tg_program *p, const tg_graph *g, const tg_arg *args,
+                       size_t num_args) {
     Running q;
     return run(p, g, args, num_args, interpret, &q);
 }
@@ -89,7 +90,9 @@ tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *args, siz
 
 static Status call_body(void *ctx) { return execute(&((tg_call *)ctx)->bound); }
 
-tg_status tg_call_run(tg_call *call) { return call ? door_run(call_body, call) : door_null("call"); }
+tg_status tg_call_run(tg_call *call) {
+    return call ? door_run(call_body, call) : door_null("call");
+}
 
 tg_status tg_call_set(tg_call *call, size_t k, void *data) {
     if (!call) return door_null("call");
@@ -97,7 +100,8 @@ tg_status tg_call_set(tg_call *call, size_t k, void *data) {
         return (tg_status)err_set(ST_RANGE, "argument %zu: the call has %zu", k, call->num_args);
     int32_t slot = call->bound.slot[k];
     if (!data) return (tg_status)err_set(ST_INVAL, "argument %zu: data is NULL", k);
-    if (slot != INT32_MAX) (slot >= 0 ? &call->bound.inputs[slot] : &call->bound.outputs[-1 - slot])->data = data;
+    if (slot != INT32_MAX)
+        (slot >= 0 ? &call->bound.inputs[slot] : &call->bound.outputs[-1 - slot])->data = data;
     return TG_OK;
 }
 

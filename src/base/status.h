@@ -43,7 +43,8 @@ _Noreturn void guard_fail(Status status, const char *format, ...)
 
 /* Invariants of Tiga's own. */
 #define TIGA_ASSERT(cond)                                                                          \
-    ((cond) ? (void)0 : guard_fail(ST_BUG, "%s:%d: broken invariant: %s", __FILE__, __LINE__, #cond))
+    ((cond) ? (void)0                                                                              \
+            : guard_fail(ST_BUG, "%s:%d: broken invariant: %s", __FILE__, __LINE__, #cond))
 #define TIGA_UNREACHABLE(what)                                                                     \
     guard_fail(ST_BUG, "%s:%d: cannot happen: %s", __FILE__, __LINE__, what)
 

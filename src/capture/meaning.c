@@ -43,7 +43,8 @@ static bool is_field(const char *name) {
 }
 
 static bool is_word(const char *name) {
-    return !strcmp(name, "inf") || !strcmp(name, "nan") || !strcmp(name, "true") || !strcmp(name, "false");
+    return !strcmp(name, "inf") || !strcmp(name, "nan") || !strcmp(name, "true") ||
+           !strcmp(name, "false");
 }
 
 static Val word(Meaning *m, const char *name) {
@@ -63,8 +64,10 @@ static Val unknown_name(Meaning *m, const Expr *e) {
     for (uint32_t k = 0; k < m->formula->num_lines; k++) {
         const Line *l = &m->formula->lines[k];
         if (strcmp(l->name, e->text)) continue;
-        if (l->part) return build_fail(m->b, ST_NAME, "'%s' is a reducer, not a value: call it", e->text);
-        return build_fail(m->b, ST_NAME, "'%s' is defined on line %d: a line uses what is above it", e->text, l->at.line);
+        if (l->part)
+            return build_fail(m->b, ST_NAME, "'%s' is a reducer, not a value: call it", e->text);
+        return build_fail(m->b, ST_NAME, "'%s' is defined on line %d: a line uses what is above it",
+                          e->text, l->at.line);
     }
     return build_fail(m->b, ST_NAME, "'%s' is not defined above and not bound", e->text);
 }
@@ -99,12 +102,19 @@ static Val part_param(Meaning *m, const Expr *e, uint32_t component) {
     char name[16];
     for (uint32_t k = 0; k < p->num_params; k++) {
         if (strcmp(p->params[k], e->text)) continue;
-        if (!strcmp(p->part, "lift") && component) return fault(m, e, ST_INVAL, "a message has no components");
+        if (!strcmp(p->part, "lift") && component)
+            return fault(m, e, ST_INVAL, "a message has no components");
         if (component >= num_components(m))
-            return m->at = e->at, build_fail(m->b, ST_RANGE, "'%s[%u]': the state has %u component%s", e->text, component,
-                                             num_components(m), num_components(m) == 1 ? "" : "s");
+            return m->at = e->at,
+                   build_fail(m->b, ST_RANGE, "'%s[%u]': the state has %u component%s", e->text,
+                              component, num_components(m), num_components(m) == 1 ? "" : "s");
         if (!strcmp(p->part, "lift")) snprintf(name, sizeof name, "m%u", k);
-        else snprintf(name, sizeof name, "%c%u", !strcmp(p->part, "finalize") ? 's' : k ? 'r' : 'l', component);
+        else
+            snprintf(name, sizeof name, "%c%u",
+                     !strcmp(p->part, "finalize") ? 's'
+                     : k                          ? 'r'
+                                                  : 'l',
+                     component);
         return build_input(m->b, name, DT_f32, 0, NULL);
     }
     return fault(m, e, ST_NAME, "a reducer's part may use its own parameters and numbers only");
@@ -126,7 +136,8 @@ static Val name_value(Meaning *m, const Expr *e, bool on_edges) {
 
 static bool whole_number(const Expr *e, int64_t *out) {
     double sign = 1;
-    if (e->kind == EXPR_call && !strcmp(e->text, "neg") && e->num_args == 1) sign = -1, e = e->args[0];
+    if (e->kind == EXPR_call && !strcmp(e->text, "neg") && e->num_args == 1)
+        sign = -1, e = e->args[0];
     if (e->kind != EXPR_number || !e->integer) return false;
     *out = (int64_t)(sign * e->number);
     return true;
@@ -134,11 +145,13 @@ static bool whole_number(const Expr *e, int64_t *out) {
 
 static bool bound(Meaning *m, const Expr *e, int64_t otherwise, int64_t *out) {
     *out = otherwise;
-    return !e || whole_number(e, out) || (fault(m, e, ST_INVAL, "a slice takes whole numbers"), false);
+    return !e || whole_number(e, out) ||
+           (fault(m, e, ST_INVAL, "a slice takes whole numbers"), false);
 }
 
 /* Python's defaults: a falling slice starts at the end. */
-static bool slice_bounds(Meaning *m, const Item *item, int64_t *start, int64_t *stop, int64_t *step) {
+static bool slice_bounds(Meaning *m, const Item *item, int64_t *start, int64_t *stop,
+                         int64_t *step) {
     if (!bound(m, item->step, 1, step)) return false;
     bool down = *step < 0;
     return bound(m, item->start, down ? INT64_MAX : 0, start) &&
@@ -148,8 +161,11 @@ static bool slice_bounds(Meaning *m, const Item *item, int64_t *start, int64_t *
 static Val index_axis(Meaning *m, Val v, const Item *item, int64_t axis) {
     int64_t ints[4] = {axis};
     if (item->slice)
-        return slice_bounds(m, item, &ints[1], &ints[2], &ints[3]) ? build_call(m->b, "slice", &v, 1, ints, 4) : 0;
-    if (!whole_number(item->start, &ints[1])) return fault(m, item->start, ST_INVAL, "a position is a whole number");
+        return slice_bounds(m, item, &ints[1], &ints[2], &ints[3])
+                   ? build_call(m->b, "slice", &v, 1, ints, 4)
+                   : 0;
+    if (!whole_number(item->start, &ints[1]))
+        return fault(m, item->start, ST_INVAL, "a position is a whole number");
     return build_call(m->b, "index", &v, 1, ints, 2);
 }
 
@@ -159,7 +175,8 @@ static Val index_value(Meaning *m, const Expr *e, bool on_edges) {
     const Expr *of = e->args[0];
     if (m->part && of->kind == EXPR_name && !is_word(of->text)) {
         if (e->num_items != 1 || e->items[0].slice || e->items[0].rest ||
-            !whole_number(e->items[0].start, &component) || component < 0 || component >= REDUCER_MAX_STATE)
+            !whole_number(e->items[0].start, &component) || component < 0 ||
+            component >= REDUCER_MAX_STATE)
             return fault(m, e, ST_INVAL, "a state component is a whole number from 0");
         return part_param(m, of, (uint32_t)component);
     }
@@ -198,13 +215,15 @@ static bool read_axes(Meaning *m, const Expr *e, Call *c) {
     c->has_axis = true;
     for (uint32_t k = 0; k < c->num_axes; k++)
         if (k >= MAX_INTS - 1 || !whole_number(items[k], &c->axes[k]))
-            return fault(m, e, ST_INVAL, "axis= takes a whole number, or several in parentheses"), false;
+            return fault(m, e, ST_INVAL, "axis= takes a whole number, or several in parentheses"),
+                   false;
     return true;
 }
 
 static bool read_number(const Expr *e, double *out) {
     double sign = 1;
-    if (e->kind == EXPR_call && !strcmp(e->text, "neg") && e->num_args == 1) sign = -1, e = e->args[0];
+    if (e->kind == EXPR_call && !strcmp(e->text, "neg") && e->num_args == 1)
+        sign = -1, e = e->args[0];
     if (e->kind == EXPR_number) *out = sign * e->number;
     else if (e->kind == EXPR_name && !strcmp(e->text, "inf")) *out = sign * INFINITY;
     else if (e->kind == EXPR_name && !strcmp(e->text, "nan")) *out = NAN;
@@ -213,16 +232,19 @@ static bool read_number(const Expr *e, double *out) {
 }
 
 static bool read_keyword(Meaning *m, const Keyword *k, Call *c) {
-    if (!strcmp(k->name, "axis") || !strcmp(k->name, "dim") || !strcmp(k->name, "shape")) return read_axes(m, k->value, c);
+    if (!strcmp(k->name, "axis") || !strcmp(k->name, "dim") || !strcmp(k->name, "shape"))
+        return read_axes(m, k->value, c);
     if (!strcmp(k->name, "keepdims") || !strcmp(k->name, "keepdim")) {
         c->has_keep = true;
         c->keep = k->value->kind == EXPR_name && !strcmp(k->value->text, "true");
         bool off = k->value->kind == EXPR_name && !strcmp(k->value->text, "false");
-        return c->keep || off || (fault(m, k->value, ST_INVAL, "keepdims= is true or false"), false);
+        return c->keep || off ||
+               (fault(m, k->value, ST_INVAL, "keepdims= is true or false"), false);
     }
     if (!strcmp(k->name, "empty")) {
         c->has_empty = true;
-        return read_number(k->value, &c->empty) || (fault(m, k->value, ST_INVAL, "empty= takes a number"), false);
+        return read_number(k->value, &c->empty) ||
+               (fault(m, k->value, ST_INVAL, "empty= takes a number"), false);
     }
     m->at = k->value->at;
     build_fail(m->b, ST_NAME, "no keyword '%s' (axis, keepdims, empty and shape exist)", k->name);
@@ -248,7 +270,8 @@ static bool read_call(Meaning *m, const Expr *e, bool on_edges, Call *c) {
 
 /* keepdims before the axes for folds; the axes alone elsewhere. */
 static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edges) {
-    static const char *const folds[] = {"sum", "mean", "var", "prod", "max", "min", "any", "all", "logsumexp", "norm"};
+    static const char *const folds[] = {"sum", "mean", "var", "prod",      "max",
+                                        "min", "any",  "all", "logsumexp", "norm"};
     Call c;
     int64_t ints[MAX_INTS];
     uint32_t n = 0;
@@ -256,7 +279,9 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
     if (c.has_empty) return fault(m, e, ST_INVAL, "empty= belongs to reducers: it takes no axis=");
     for (size_t k = 0; k < sizeof folds / sizeof *folds && c.num_args == 1; k++)
         if (!strcmp(folds[k], name)) ints[n++] = c.keep;
-    if (c.has_keep && !n) return fault(m, e, ST_INVAL, "keepdims= belongs to folds of one operand: sum, mean, max, ...");
+    if (c.has_keep && !n)
+        return fault(m, e, ST_INVAL,
+                     "keepdims= belongs to folds of one operand: sum, mean, max, ...");
     for (uint32_t k = 0; k < c.num_axes; k++) ints[n++] = c.axes[k];
     return build_call(m->b, name, c.args, c.num_args, ints, n);
 }
@@ -280,16 +305,25 @@ static bool check_part(Meaning *m, const Line *line) {
     const char *part = line->part;
     uint32_t n = line->num_params;
     m->at = line->at;
-    bool fits = !strcmp(part, "identity") ? n == 0 : !strcmp(part, "combine") ? n == 2 : !strcmp(part, "finalize") ? n == 1 : n > 0;
-    if (!fits) build_fail(m->b, ST_INVAL, "%s.%s: %u parameters, expected %s", line->name, part, n,
-                          !strcmp(part, "identity") ? "none" : !strcmp(part, "combine") ? "two states: combine(a, b)"
-                          : !strcmp(part, "finalize") ? "the state: finalize(s)" : "a name for each message");
+    bool fits = !strcmp(part, "identity")   ? n == 0
+                : !strcmp(part, "combine")  ? n == 2
+                : !strcmp(part, "finalize") ? n == 1
+                                            : n > 0;
+    if (!fits)
+        build_fail(m->b, ST_INVAL, "%s.%s: %u parameters, expected %s", line->name, part, n,
+                   !strcmp(part, "identity")   ? "none"
+                   : !strcmp(part, "combine")  ? "two states: combine(a, b)"
+                   : !strcmp(part, "finalize") ? "the state: finalize(s)"
+                                               : "a name for each message");
     for (uint32_t i = 0; fits && i < n; i++)
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(line->params[i], line->params[k]))
-                build_fail(m->b, ST_NAME, "%s.%s: two parameters are named '%s'", line->name, part, line->params[i]);
+                build_fail(m->b, ST_NAME, "%s.%s: two parameters are named '%s'", line->name, part,
+                           line->params[i]);
     const Line *first = find_part(m, line->name, part);
-    if (first != line) build_fail(m->b, ST_NAME, "%s.%s is defined already, on line %d", line->name, part, first->at.line);
+    if (first != line)
+        build_fail(m->b, ST_NAME, "%s.%s is defined already, on line %d", line->name, part,
+                   first->at.line);
     return !m->b->f->status;
 }
 
@@ -333,12 +367,15 @@ static Reducer *own_reducer(Meaning *m, const Expr *e) {
         if (!regions[k]) return NULL;
     }
     m->at = e->at;
-    Status st = reducer_new(m->arena, e->text, REDUCER_associative, regions[0], regions[1], regions[2], regions[3], &r);
+    Status st = reducer_new(m->arena, e->text, REDUCER_associative, regions[0], regions[1],
+                            regions[2], regions[3], &r);
     if (st) m->b->f->status = st;
     return st ? NULL : r;
 }
 
-static bool is_builtin(const char *name) { return !strcmp(name, "softmax") || reducer_is_builtin(name); }
+static bool is_builtin(const char *name) {
+    return !strcmp(name, "softmax") || reducer_is_builtin(name);
+}
 
 /* sum(x) reduces along the relation; sum(x, axis=..) reduces features; max(x, y) is elementwise. */
 static bool is_reducer_call(const Meaning *m, const Expr *e) {
@@ -351,7 +388,10 @@ static bool is_reducer_call(const Meaning *m, const Expr *e) {
 
 static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
     Call c;
-    if (on_edges) return fault(m, e, ST_INVAL, "a reducer inside a reducer: name its result on a line of its own and gather it with src(..) or dst(..)");
+    if (on_edges)
+        return fault(m, e, ST_INVAL,
+                     "a reducer inside a reducer: name its result on a line of its own and gather "
+                     "it with src(..) or dst(..)");
     if (!read_call(m, e, true, &c)) return 0;
     Reducer *r = NULL;
     if (is_own_reducer(m, e->text)) r = own_reducer(m, e);
@@ -368,7 +408,8 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
 }
 
 static Val gather_call(Meaning *m, const Expr *e, Map map) {
-    if (e->num_args != 1 || e->num_keywords) return fault(m, e, ST_INVAL, "src(..) and dst(..) take one node value");
+    if (e->num_args != 1 || e->num_keywords)
+        return fault(m, e, ST_INVAL, "src(..) and dst(..) take one node value");
     Val v = value(m, e->args[0], false);
     m->at = e->at;
     return build_at(m->b, v, map);
@@ -402,7 +443,8 @@ static Status define(Meaning *m, const Line *line) {
         return build_fail(m->b, ST_NAME, "'%s' cannot be defined", line->name), m->b->f->status;
     for (uint32_t k = 0; k < m->locals.len; k++)
         if (!strcmp(m->locals.data[k].name, line->name))
-            return build_fail(m->b, ST_NAME, "'%s' is defined already", line->name), m->b->f->status;
+            return build_fail(m->b, ST_NAME, "'%s' is defined already", line->name),
+                   m->b->f->status;
     Val v = build_strong(m->b, value(m, line->values[0], false));
     if (v) *vec_push(m->arena, &m->locals) = (Local){line->name, v, false, line->at};
     return m->b->f->status;
@@ -414,8 +456,8 @@ static Status positioned(const Meaning *m, Status st) {
     return err_set(st, "%d:%d: %s", m->at.line, m->at.column, message);
 }
 
-Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *inputs, uint32_t num_inputs,
-                     Fn **out) {
+Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *inputs,
+                     uint32_t num_inputs, Fn **out) {
     Meaning m = {.arena = takes, .formula = formula, .inputs = inputs, .num_inputs = num_inputs};
     m.b = build_new(takes, "main", formula_is_homogeneous(formula));
     for (uint32_t k = 0; k < formula->num_lines; k++) {
@@ -437,7 +479,7 @@ typedef struct {
     const Formula *formula;
     Arena *arena;
     VEC(const char *) names;
-    const Line *line;    /* lines above it are defined */
+    const Line *line;      /* lines above it are defined */
     bool node, src_of_dst; /* what formula_is_homogeneous asks */
 } Look;
 
@@ -476,12 +518,14 @@ static Look look_all(Arena *a, const Formula *formula) {
     Look k = {.formula = formula, .arena = a};
     for (uint32_t i = 0; i < formula->num_lines; i++) {
         k.line = &formula->lines[i];
-        for (uint32_t j = 0; j < k.line->num_values && !k.line->part; j++) look(&k, k.line->values[j]);
+        for (uint32_t j = 0; j < k.line->num_values && !k.line->part; j++)
+            look(&k, k.line->values[j]);
     }
     return k;
 }
 
-void formula_inputs(Arena *a, const Formula *formula, const char *const **names, uint32_t *num_names) {
+void formula_inputs(Arena *a, const Formula *formula, const char *const **names,
+                    uint32_t *num_names) {
     Look k = look_all(a, formula);
     *names = k.names.data;
     *num_names = k.names.len;

@@ -14,13 +14,14 @@ typedef struct {
 } FormulaInput;
 
 /* Names that the formula takes as inputs, in order of first use; in the arena. */
-void formula_inputs(Arena *a, const Formula *formula, const char *const **names, uint32_t *num_names);
+void formula_inputs(Arena *a, const Formula *formula, const char *const **names,
+                    uint32_t *num_names);
 /* Sources and destinations are one node set: node fields are used, or src(v) of destination values. */
 bool formula_is_homogeneous(const Formula *formula);
 
 /* The program for these input types. Every name on the left that no later line uses is a result, "out"
  * always. Messages start with "line:column: ". The function's arena is the one given. */
-Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *inputs, uint32_t num_inputs,
-                     Fn **out);
+Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *inputs,
+                     uint32_t num_inputs, Fn **out);
 
 #endif

@@ -29,11 +29,14 @@ Fn *build_program(const Builder *b, Arena *takes) {
     for (Val v = 1; v < ir_count(from); v++) {
         const Attr *attr = &ir_node(from, v)->attr;
         if (live[v] && ir_op(from, v) == OP_constant)
-            memo[v] = ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = attr->bits, .type = attr->type});
+            memo[v] =
+                ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = attr->bits, .type = attr->type});
     }
-    for (uint32_t k = 0; k < from->inputs.len; k++) ir_copy(f, from, from->inputs.data[k].val, memo);
+    for (uint32_t k = 0; k < from->inputs.len; k++)
+        ir_copy(f, from, from->inputs.data[k].val, memo);
     for (uint32_t k = 0; k < from->results.len; k++)
-        ir_add_result(f, from->results.data[k].name, ir_copy(f, from, from->results.data[k].val, memo));
+        ir_add_result(f, from->results.data[k].name,
+                      ir_copy(f, from, from->results.data[k].val, memo));
     return f;
 }
 
@@ -136,7 +139,8 @@ static Val cast_number(Builder *b, Val v, Dtype dtype) {
     if (n->types[0].dtype == DT_i64) return ir_const_int(b->f, t, (int64_t)bits);
     memcpy(&number, &bits, sizeof number);
     if (!dtype_is_float(dtype) && !(fabs(number) < 0x1p63))
-        return build_fail(b, ST_TYPE, "the number %g does not fit %s", number, dtype_user_name(dtype));
+        return build_fail(b, ST_TYPE, "the number %g does not fit %s", number,
+                          dtype_user_name(dtype));
     return dtype == DT_bool ? ir_const_int(b->f, t, number != 0) : ir_const(b->f, t, number);
 }
 
@@ -190,11 +194,11 @@ static bool common_dtype(Builder *b, const char *what, const Val *args, uint32_t
 const char *build_describe(const Builder *b, Val v) {
     const Type *t = ir_type(b->f, v);
     Text text = {.arena = b->f->arena};
-    const char *where = t->set == SET_ALL     ? "a parameter"
-                        : t->set == b->edges  ? "edge values"
-                        : b->homogeneous      ? "node values"
-                        : t->set == b->src    ? "source values"
-                                              : "destination values";
+    const char *where = t->set == SET_ALL    ? "a parameter"
+                        : t->set == b->edges ? "edge values"
+                        : b->homogeneous     ? "node values"
+                        : t->set == b->src   ? "source values"
+                                             : "destination values";
     text_putf(&text, "%s of dtype %s and shape (", where, dtype_user_name((Dtype)t->dtype));
     for (int k = 0; k < t->rank; k++) text_putf(&text, k ? ", %lld" : "%lld", (long long)t->dim[k]);
     text_put(&text, t->rank == 1 ? ",)" : ")");
@@ -215,8 +219,10 @@ static bool common_set(Builder *b, const char *what, const Val *args, uint32_t n
         if (ir_type(b->f, args[k])->set == SET_ALL) continue;
         if (first == n) first = k;
         if (ir_type(b->f, args[k])->set != ir_type(b->f, args[first])->set) {
-            build_fail(b, ST_SHAPE, "%s: %s do not meet %s (gather node values to the edges with src(..) or dst(..))",
-                       what, build_describe(b, args[first]), build_describe(b, args[k]));
+            build_fail(
+                b, ST_SHAPE,
+                "%s: %s do not meet %s (gather node values to the edges with src(..) or dst(..))",
+                what, build_describe(b, args[first]), build_describe(b, args[k]));
             return false;
         }
     }
@@ -267,7 +273,8 @@ bool build_meet(Builder *b, const char *what, Val *args, uint32_t n) {
     if (!common_dtype(b, what, args, n, &dtype)) return false;
     for (uint32_t k = 0; k < n; k++) {
         if (!weak) args[k] = build_cast(b, args[k], dtype);
-        else if (ir_type(b->f, args[k])->dtype != dtype) args[k] = mark_weak(b, ir_cast(b->f, args[k], dtype));
+        else if (ir_type(b->f, args[k])->dtype != dtype)
+            args[k] = mark_weak(b, ir_cast(b->f, args[k], dtype));
         if (!args[k]) return false;
     }
     return meet_places(b, what, args, n);
@@ -294,8 +301,10 @@ int build_axis(Builder *b, const char *what, Val v, int64_t axis) {
         return -1;
     }
     if (rows && k == 0) {
-        build_fail(b, ST_SHAPE, "%s: axis 0 is the %s axis of %s and stays (feature axes are 1 and up, or negative)",
-                   what, t->set == b->edges ? "edge" : "node", build_describe(b, v));
+        build_fail(
+            b, ST_SHAPE,
+            "%s: axis 0 is the %s axis of %s and stays (feature axes are 1 and up, or negative)",
+            what, t->set == b->edges ? "edge" : "node", build_describe(b, v));
         return -1;
     }
     return (int)k - rows;
@@ -343,12 +352,15 @@ static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint
     Val *first = args + select;
     bool weak = all_weak(b, first, n - select);
     if (select && args[0] && ir_type(b->f, args[0])->dtype != DT_bool)
-        return build_fail(b, ST_TYPE, "where: the condition is %s, expected bool", build_describe(b, args[0]));
+        return build_fail(b, ST_TYPE, "where: the condition is %s, expected bool",
+                          build_describe(b, args[0]));
     if (!build_meet(b, name, first, n - select)) return 0;
     for (uint32_t k = select; k < n; k++) args[k] = fit_dtype(b, op, args[k]);
     if (select && !meet_places(b, name, args, n)) return 0;
-    if (op_info[op].signature == S_bit && args[0] && dtype_is_float((Dtype)ir_type(b->f, args[0])->dtype))
-        return build_fail(b, ST_TYPE, "%s: not defined for %s (compare first)", name, build_describe(b, args[0]));
+    if (op_info[op].signature == S_bit && args[0] &&
+        dtype_is_float((Dtype)ir_type(b->f, args[0])->dtype))
+        return build_fail(b, ST_TYPE, "%s: not defined for %s (compare first)", name,
+                          build_describe(b, args[0]));
     Val v = ir_emit(b->f, op, args, n, NULL);
     return weak && v && ir_type(b->f, v)->dtype != DT_bool ? mark_weak(b, v) : v;
 }
@@ -357,8 +369,8 @@ static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint
 
 #include "ir/lib.h"
 
-Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args, const int64_t *ints,
-               uint32_t num_ints) {
+Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
+               const int64_t *ints, uint32_t num_ints) {
     for (uint32_t k = 0; k < num_args; k++)
         if (!args[k]) return 0;
     if (b->f->status) return 0;
@@ -367,13 +379,15 @@ Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
     bool fits = entry && num_args >= entry->min_args && num_args <= entry->max_args;
     if (!entry && !op) return build_fail(b, ST_NAME, "unknown function '%s'", name);
     if (num_ints && !(fits && entry->takes_ints))
-        return build_fail(b, ST_INVAL, "%s of %u operand%s takes no axis and no shape", name, num_args,
-                          num_args == 1 ? "" : "s");
+        return build_fail(b, ST_INVAL, "%s of %u operand%s takes no axis and no shape", name,
+                          num_args, num_args == 1 ? "" : "s");
     if (fits) return entry->build(b, &(LibCall){entry->name, args, num_args, ints, num_ints});
     if (op) return call_elem(b, op, name, args, num_args);
     if (entry->min_args == entry->max_args)
-        return build_fail(b, ST_INVAL, "%s: %u operands, expected %d", name, num_args, entry->min_args);
-    return build_fail(b, ST_INVAL, "%s: %u operands, expected %d to %d", name, num_args, entry->min_args, entry->max_args);
+        return build_fail(b, ST_INVAL, "%s: %u operands, expected %d", name, num_args,
+                          entry->min_args);
+    return build_fail(b, ST_INVAL, "%s: %u operands, expected %d to %d", name, num_args,
+                      entry->min_args, entry->max_args);
 }
 
 const char *build_call_name(size_t k) {

@@ -11,7 +11,7 @@ typedef struct {
     bool homogeneous;
     Set src, dst, edges;
     Map to_src, to_dst; /* of the one relation, "r" */
-    VEC(uint8_t) weak;  /* by value: a number or run-time scalar, which never widens what it meets */
+    VEC(uint8_t) weak; /* by value: a number or run-time scalar, which never widens what it meets */
 } Builder;
 
 Builder *build_new(Arena *takes, const char *name, bool homogeneous);
@@ -48,8 +48,8 @@ Val build_fail(Builder *b, Status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* An operation by name; what ints mean is said in tiga_ops.h. */
-Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args, const int64_t *ints,
-               uint32_t num_ints);
+Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
+               const int64_t *ints, uint32_t num_ints);
 const char *build_call_name(size_t k); /* NULL past the end */
 
 #endif

@@ -75,7 +75,8 @@ Set map_to(const Fn *f, Map m) {
 static bool is_unique(Op op) { return op == OP_traverse || op == OP_launch; }
 
 /* By the operation's name, not its number: new rows of op.def leave the order of operands as it is. */
-static uint64_t hash_node(const Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
+static uint64_t hash_node(const Fn *f, Op op, const Val *args, uint32_t num_args,
+                          const Attr *attr) {
     uint64_t fields[] = {(uint64_t)attr->map, attr->index, attr->bits, num_args};
     uint64_t h = hash_bytes(fields, sizeof fields, hash_str(op_info[op].name, 0));
     h = hash_str(attr->name, h);
@@ -92,8 +93,8 @@ static bool same_text(const char *a, const char *b) { return a == b || (a && b &
 
 static bool same_node(const Node *n, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
     const Attr *b = &n->attr;
-    return n->op == op && n->num_args == num_args && b->map == attr->map && b->index == attr->index &&
-           b->bits == attr->bits && b->num_ints == attr->num_ints &&
+    return n->op == op && n->num_args == num_args && b->map == attr->map &&
+           b->index == attr->index && b->bits == attr->bits && b->num_ints == attr->num_ints &&
            (num_args == 0 || !memcmp(n->args, args, num_args * sizeof *args)) &&
            (b->num_ints == 0 || !memcmp(b->ints, attr->ints, b->num_ints * sizeof *b->ints)) &&
            type_equal(&b->type, &attr->type) && same_text(b->name, attr->name);
@@ -126,15 +127,20 @@ static void sort_operands(const Fn *f, Val *args, uint32_t n) {
     for (uint32_t i = 1; i < n; i++) {
         Val v = args[i];
         uint32_t j = i;
-        for (; j > 0 && ir_node(f, args[j - 1])->hash > ir_node(f, v)->hash; j--) args[j] = args[j - 1];
+        for (; j > 0 && ir_node(f, args[j - 1])->hash > ir_node(f, v)->hash; j--)
+            args[j] = args[j - 1];
         args[j] = v;
     }
 }
 
-static Val append(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr, const Type *types,
-                  uint32_t num_results, uint64_t hash) {
+static Val append(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr,
+                  const Type *types, uint32_t num_results, uint64_t hash) {
     Arena *a = f->arena;
-    Node n = {.op = (uint8_t)op, .num_args = num_args, .num_results = num_results, .attr = *attr, .hash = hash};
+    Node n = {.op = (uint8_t)op,
+              .num_args = num_args,
+              .num_results = num_results,
+              .attr = *attr,
+              .hash = hash};
     n.args = arena_copy(a, args, num_args * sizeof *args);
     n.types = arena_copy(a, types, num_results * sizeof *types);
     n.attr.ints = arena_copy(a, attr->ints, attr->num_ints * sizeof *attr->ints);
@@ -152,7 +158,8 @@ static Val fail(Fn *f, Status status) {
 static Val emit_group(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
     const Fn *body = attr->body;
     Type *types = ARENA_ARRAY(f->arena, Type, body->results.len);
-    for (uint32_t k = 0; k < body->results.len; k++) types[k] = *ir_type(body, body->results.data[k].val);
+    for (uint32_t k = 0; k < body->results.len; k++)
+        types[k] = *ir_type(body, body->results.data[k].val);
     uint64_t hash = hash_node(f, op, args, num_args, attr);
     return append(f, op, args, num_args, attr, types, body->results.len, hash);
 }
@@ -162,7 +169,8 @@ Val ir_emit(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr) 
     if (!attr) attr = &none;
     if (f->status) return 0;
     for (uint32_t k = 0; k < num_args; k++)
-        if (!args[k]) return fail(f, err_set(ST_BUG, "%s: operand %u is no value", op_info[op].name, k));
+        if (!args[k])
+            return fail(f, err_set(ST_BUG, "%s: operand %u is no value", op_info[op].name, k));
     if (is_unique(op)) return emit_group(f, op, args, num_args, attr);
     Type types[MAX_RESULTS];
     uint32_t num_results;
@@ -195,16 +203,21 @@ static Val find(const Binding *list, uint32_t n, const char *name) {
     return 0;
 }
 
-Val ir_find_input(const Fn *f, const char *name) { return find(f->inputs.data, f->inputs.len, name); }
+Val ir_find_input(const Fn *f, const char *name) {
+    return find(f->inputs.data, f->inputs.len, name);
+}
 
-Val ir_find_result(const Fn *f, const char *name) { return find(f->results.data, f->results.len, name); }
+Val ir_find_result(const Fn *f, const char *name) {
+    return find(f->results.data, f->results.len, name);
+}
 
 Val ir_input(Fn *f, const char *name, Type type) {
     Val v = ir_find_input(f, name);
     if (v) {
         if (type_equal(ir_type(f, v), &type)) return v;
-        return fail(f, err_set(ST_TYPE, "input '%s': %s, but it was %s before", name,
-                               type_text(f->arena, f, &type), type_text(f->arena, f, ir_type(f, v))));
+        return fail(f,
+                    err_set(ST_TYPE, "input '%s': %s, but it was %s before", name,
+                            type_text(f->arena, f, &type), type_text(f->arena, f, ir_type(f, v))));
     }
     v = ir_emit(f, OP_input, NULL, 0, &(Attr){.name = name, .type = type});
     if (v) *vec_push(f->arena, &f->inputs) = (Binding){.name = ir_node(f, v)->attr.name, .val = v};
@@ -219,7 +232,8 @@ Val ir_stand_in(Fn *f, const char *name, const Fn *from, Val v) {
 }
 
 void ir_add_result(Fn *f, const char *name, Val v) {
-    if (v) *vec_push(f->arena, &f->results) = (Binding){.name = arena_str(f->arena, name), .val = v};
+    if (v)
+        *vec_push(f->arena, &f->results) = (Binding){.name = arena_str(f->arena, name), .val = v};
 }
 
 /* ---- walking ---- */
@@ -280,7 +294,8 @@ static uint64_t bits_of(Dtype d, double value) {
 }
 
 Val ir_const(Fn *f, Type type, double value) {
-    return ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = bits_of((Dtype)type.dtype, value), .type = type});
+    return ir_emit(f, OP_constant, NULL, 0,
+                   &(Attr){.bits = bits_of((Dtype)type.dtype, value), .type = type});
 }
 
 Val ir_const_int(Fn *f, Type type, int64_t value) {
@@ -307,7 +322,9 @@ static Val emit_to_shape(Fn *f, Op op, Val v, const int64_t *dim, int rank) {
     return type_same_shape(ir_type(f, v), &to) ? v : emit1(f, op, v, &(Attr){.type = to});
 }
 
-Val ir_bcast(Fn *f, Val v, const int64_t *dim, int rank) { return emit_to_shape(f, OP_bcast, v, dim, rank); }
+Val ir_bcast(Fn *f, Val v, const int64_t *dim, int rank) {
+    return emit_to_shape(f, OP_bcast, v, dim, rank);
+}
 
 Val ir_reshape(Fn *f, Val v, const int64_t *dim, int rank) {
     return emit_to_shape(f, OP_reshape, v, dim, rank);
@@ -328,7 +345,9 @@ Val ir_slice(Fn *f, Val v, const int64_t *start_count_step) {
         const int64_t *p = start_count_step + 3 * k;
         whole &= p[0] == 0 && p[1] == t->dim[k] && p[2] == 1;
     }
-    return whole ? v : emit1(f, OP_slice, v, &(Attr){.ints = start_count_step, .num_ints = 3u * t->rank});
+    return whole
+               ? v
+               : emit1(f, OP_slice, v, &(Attr){.ints = start_count_step, .num_ints = 3u * t->rank});
 }
 
 Val ir_pad(Fn *f, Val v, const int64_t *low_high_interior) {

@@ -22,7 +22,7 @@ typedef enum { DT_bool, DT_i32, DT_i64, DT_f32, DT_f64, NUM_DTYPES } Dtype;
 
 static inline bool dtype_is_float(Dtype t) { return t >= DT_f32; }
 static inline int dtype_size(Dtype t) { return (const int[]){1, 4, 8, 4, 8}[t]; } /* bytes */
-const char *dtype_name(Dtype t); /* "i1" "i32" "i64" "f32" "f64": MLIR's names */
+const char *dtype_name(Dtype t);      /* "i1" "i32" "i64" "f32" "f64": MLIR's names */
 const char *dtype_user_name(Dtype t); /* "bool" "int32" "int64" "float32" "float64" */
 
 typedef enum {
@@ -115,7 +115,7 @@ typedef struct {
 struct Fn {
     Arena *arena; /* owns everything here */
     const char *name;
-    Status status; /* sticky: the first failed emit; its message is in err_message() */
+    Status status;   /* sticky: the first failed emit; its message is in err_message() */
     VEC(Node) nodes; /* nodes.data[v]; entry 0 is no value */
     VEC(SetInfo) sets;
     VEC(Relation) relations;
@@ -130,7 +130,8 @@ Fn *ir_new(Arena *takes, const char *name);
 Fn *ir_new_like(Arena *takes, const Fn *f, const char *name);
 void ir_free(Fn *f);
 Set ir_set(Fn *f, const char *name); /* the set of that name, made where missing */
-int ir_relation(Fn *f, const char *name, Set src, Set dst); /* number; its edge set is "<name>.edges" */
+int ir_relation(Fn *f, const char *name, Set src,
+                Set dst); /* number; its edge set is "<name>.edges" */
 Set map_from(const Fn *f, Map m);
 Set map_to(const Fn *f, Map m);
 
@@ -174,22 +175,22 @@ Val ir_elem(Fn *f, Op op, Val a, Val b, Val c); /* trailing operands 0 where ari
 #undef ELEM_FN_1
 #undef ELEM_FN_2
 #undef ELEM_FN_3
-Val ir_const(Fn *f, Type type, double value);     /* splat; exact for i64 up to 2^53 */
+Val ir_const(Fn *f, Type type, double value); /* splat; exact for i64 up to 2^53 */
 Val ir_const_int(Fn *f, Type type, int64_t value);
 Val ir_const_like(Fn *f, Val v, double value); /* of v's type */
 bool ir_is_const(const Fn *f, Val v, double value);
-Val ir_cast(Fn *f, Val v, Dtype dtype);                            /* v itself where nothing changes */
-Val ir_bcast(Fn *f, Val v, const int64_t *dim, int rank);          /* likewise */
-Val ir_reshape(Fn *f, Val v, const int64_t *dim, int rank);        /* likewise */
-Val ir_transpose(Fn *f, Val v, const int64_t *axes);               /* likewise; rank entries */
-Val ir_slice(Fn *f, Val v, const int64_t *start_count_step);       /* 3 * rank entries, by axis */
-Val ir_pad(Fn *f, Val v, const int64_t *low_high_interior);        /* 3 * rank entries, by axis */
+Val ir_cast(Fn *f, Val v, Dtype dtype);                      /* v itself where nothing changes */
+Val ir_bcast(Fn *f, Val v, const int64_t *dim, int rank);    /* likewise */
+Val ir_reshape(Fn *f, Val v, const int64_t *dim, int rank);  /* likewise */
+Val ir_transpose(Fn *f, Val v, const int64_t *axes);         /* likewise; rank entries */
+Val ir_slice(Fn *f, Val v, const int64_t *start_count_step); /* 3 * rank entries, by axis */
+Val ir_pad(Fn *f, Val v, const int64_t *low_high_interior);  /* 3 * rank entries, by axis */
 Val ir_concat(Fn *f, const Val *parts, uint32_t num_parts, int axis);
 Val ir_fsum(Fn *f, Val v, uint32_t axes); /* a bit an axis; v itself where none */
 Val ir_fmax(Fn *f, Val v, uint32_t axes);
 Val ir_matmul(Fn *f, Val a, Val b);
-Val ir_gather(Fn *f, Val v, Map m); /* v itself along the map from all to all */
-Val ir_reduce(Fn *f, Val v, Map m); /* sum */
+Val ir_gather(Fn *f, Val v, Map m);         /* v itself along the map from all to all */
+Val ir_reduce(Fn *f, Val v, Map m);         /* sum */
 Val ir_rmax(Fn *f, Val v, Map m);           /* parts 0 and 1: largest, ties */
 Val ir_softmax(Fn *f, Val s, Val v, Map m); /* parts 0 and 1: weighted mean, logsumexp */
 Val ir_degree(Fn *f, Map m);

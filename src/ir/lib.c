@@ -28,17 +28,18 @@ static bool fold_args(Builder *b, const LibCall *c, Fold *out) {
     const Type *t = type(b, out->x);
     if (c->num_ints <= 1) out->axes = (1u << t->rank) - 1;
     if (c->num_ints <= 1 && t->set != SET_ALL) {
-        build_fail(b, ST_SHAPE,
-                   "%s of %s: name the axes (dim=-1, or all of them): the row axis cannot be reduced",
-                   c->name, build_describe(b, out->x));
+        build_fail(
+            b, ST_SHAPE,
+            "%s of %s: name the axes (dim=-1, or all of them): the row axis cannot be reduced",
+            c->name, build_describe(b, out->x));
         return false;
     }
     for (uint32_t k = 1; k < c->num_ints; k++) {
         int axis = build_axis(b, c->name, out->x, c->ints[k]);
         if (axis < 0) return false;
         if (out->axes >> axis & 1) {
-            build_fail(b, ST_SHAPE, "%s: axis %lld of %s is named twice", c->name, (long long)c->ints[k],
-                       build_describe(b, out->x));
+            build_fail(b, ST_SHAPE, "%s: axis %lld of %s is named twice", c->name,
+                       (long long)c->ints[k], build_describe(b, out->x));
             return false;
         }
         out->axes |= 1u << axis;
@@ -153,7 +154,8 @@ static Val lib_prod(Builder *b, const LibCall *c) {
         int64_t n = type(b, d.x)->dim[k];
         if (!(d.axes >> k & 1)) shape.dim[shape.rank++] = n;
         else if (n > MAX_FACTORS)
-            return build_fail(b, ST_UNSUPPORTED, "prod over %lld elements of %s: up to %d are possible", (long long)n,
+            return build_fail(b, ST_UNSUPPORTED,
+                              "prod over %lld elements of %s: up to %d are possible", (long long)n,
                               build_describe(b, d.x), MAX_FACTORS);
         else v = product_of(b, v, k, 0, n);
     }
@@ -218,7 +220,8 @@ static Val lib_norm(Builder *b, const LibCall *c) {
 static const char *shape_text(Builder *b, const LibCall *c) {
     Text t = {.arena = b->f->arena};
     text_put(&t, "(");
-    for (uint32_t k = 0; k < c->num_ints; k++) text_putf(&t, k ? ", %lld" : "%lld", (long long)c->ints[k]);
+    for (uint32_t k = 0; k < c->num_ints; k++)
+        text_putf(&t, k ? ", %lld" : "%lld", (long long)c->ints[k]);
     text_put(&t, c->num_ints == 1 ? ",)" : ")");
     return t.text;
 }
@@ -228,8 +231,8 @@ static bool shape_args(Builder *b, const LibCall *c, Val x, bool broadcast, Type
     const Type *t = type(b, x);
     uint32_t rows = t->set != SET_ALL;
     if (rows && (c->num_ints == 0 || c->ints[0] >= 0)) {
-        build_fail(b, ST_SHAPE, "%s of %s: the first extent is the row axis, write -1 there", c->name,
-                   build_describe(b, x));
+        build_fail(b, ST_SHAPE, "%s of %s: the first extent is the row axis, write -1 there",
+                   c->name, build_describe(b, x));
         return false;
     }
     if (c->num_ints - rows > MAX_RANK) {
@@ -240,14 +243,16 @@ static bool shape_args(Builder *b, const LibCall *c, Val x, bool broadcast, Type
     int64_t known = 1, hole = -1;
     for (int k = 0; k < out->rank; k++) {
         if (out->dim[k] >= 0) hole = __builtin_mul_overflow(known, out->dim[k], &known) ? -2 : hole;
-        else if (broadcast && k + t->rank >= out->rank) out->dim[k] = t->dim[k + t->rank - out->rank];
+        else if (broadcast && k + t->rank >= out->rank)
+            out->dim[k] = t->dim[k + t->rank - out->rank];
         else if (hole < 0 && !broadcast) hole = k;
         else known = 0, hole = -2;
     }
     int64_t n = type_numel(t);
     if (hole >= 0 && known > 0 && n % known == 0) out->dim[hole] = n / known;
     else if (hole != -1 || (!broadcast && known != n)) {
-        build_fail(b, ST_SHAPE, "%s of %s to %s: %s", c->name, build_describe(b, x), shape_text(b, c),
+        build_fail(b, ST_SHAPE, "%s of %s to %s: %s", c->name, build_describe(b, x),
+                   shape_text(b, c),
                    broadcast ? "no such shape" : "the numbers of elements differ");
         return false;
     }
@@ -272,8 +277,8 @@ static Val lib_permute(Builder *b, const LibCall *c) {
     if (!x) return 0;
     uint32_t rows = type(b, x)->set != SET_ALL;
     if (c->num_ints != type(b, x)->rank + rows || (rows && c->ints[0] != 0))
-        return build_fail(b, ST_SHAPE, "permute of %s: name every axis once%s", build_describe(b, x),
-                          rows ? ", the row axis 0 first" : "");
+        return build_fail(b, ST_SHAPE, "permute of %s: name every axis once%s",
+                          build_describe(b, x), rows ? ", the row axis 0 first" : "");
     for (uint32_t k = rows; k < c->num_ints; k++) {
         int axis = build_axis(b, c->name, x, c->ints[k]);
         if (axis < 0) return 0;
@@ -309,8 +314,8 @@ static Val add_axis(Builder *b, const char *what, Val x, int64_t axis) {
     int rows = t->set != SET_ALL;
     int64_t at = (axis < 0 ? axis + t->rank + 1 + rows : axis) - rows;
     if (at < 0 || at > t->rank || t->rank == MAX_RANK)
-        return build_fail(b, ST_SHAPE, "%s: axis %lld is out of range for %s", what, (long long)axis,
-                          build_describe(b, x));
+        return build_fail(b, ST_SHAPE, "%s: axis %lld is out of range for %s", what,
+                          (long long)axis, build_describe(b, x));
     int64_t dim[MAX_RANK];
     for (int k = 0; k <= t->rank; k++) dim[k] = k == at ? 1 : t->dim[k < at ? k : k - 1];
     return ir_reshape(b->f, x, dim, t->rank + 1);
@@ -354,7 +359,8 @@ enum { MAX_REVERSED = 1 << 14 };
 /* Python's slice; a falling one is the rising one with its parts put in reverse. */
 static Val lib_slice(Builder *b, const LibCall *c) {
     Val x = build_strong(b, c->args[0]);
-    if (!x || c->num_ints != 4) return x ? build_fail(b, ST_INVAL, "slice: axis, start, stop, step") : 0;
+    if (!x || c->num_ints != 4)
+        return x ? build_fail(b, ST_INVAL, "slice: axis, start, stop, step") : 0;
     int axis = build_axis(b, c->name, x, c->ints[0]);
     if (axis < 0) return 0;
     int64_t n = type(b, x)->dim[axis], step = c->ints[3];
@@ -368,7 +374,8 @@ static Val lib_slice(Builder *b, const LibCall *c) {
     if (!down) return slice_axis(b, x, axis, count ? start : 0, count, count ? stride : 1);
     if (count == 0) return slice_axis(b, x, axis, 0, 0, 1);
     if (count > MAX_REVERSED)
-        return build_fail(b, ST_UNSUPPORTED, "slice: a falling slice of %lld elements: %d at most", (long long)count, MAX_REVERSED);
+        return build_fail(b, ST_UNSUPPORTED, "slice: a falling slice of %lld elements: %d at most",
+                          (long long)count, MAX_REVERSED);
     Val *parts = ARENA_ARRAY(b->f->arena, Val, count);
     for (int64_t k = 0; k < count; k++) parts[k] = slice_axis(b, x, axis, start - k * stride, 1, 1);
     return ir_concat(b->f, parts, (uint32_t)count, axis);
@@ -392,17 +399,20 @@ static Val lib_index(Builder *b, const LibCall *c) {
 /* Parts of one dtype on one set: a number, or a rank-0 stand-in, meets for dtype and place alone. */
 static bool join_parts(Builder *b, const LibCall *c, Val *parts) {
     Val stand_in[64];
-    if (c->num_args > 64) return build_fail(b, ST_UNSUPPORTED, "%s: more than 64 parts", c->name), false;
+    if (c->num_args > 64)
+        return build_fail(b, ST_UNSUPPORTED, "%s: more than 64 parts", c->name), false;
     Set set = SET_ALL;
     for (uint32_t k = 0; k < c->num_args; k++) {
         Type t = type_scalar((Dtype)type(b, c->args[k])->dtype, type(b, c->args[k])->set);
         stand_in[k] = build_is_weak(b, c->args[k]) ? c->args[k] : ir_const(b->f, t, 0);
         if (t.set != SET_ALL) set = t.set;
     }
-    if (!build_meet(b, c->name, stand_in, c->num_args) || !(stand_in[0] = build_strong(b, stand_in[0])))
+    if (!build_meet(b, c->name, stand_in, c->num_args) ||
+        !(stand_in[0] = build_strong(b, stand_in[0])))
         return false;
     for (uint32_t k = 0; k < c->num_args; k++)
-        parts[k] = build_spread(b, build_cast(b, c->args[k], (Dtype)type(b, stand_in[0])->dtype), set);
+        parts[k] =
+            build_spread(b, build_cast(b, c->args[k], (Dtype)type(b, stand_in[0])->dtype), set);
     return !b->f->status;
 }
 
@@ -442,11 +452,13 @@ static Val lib_stack(Builder *b, const LibCall *c) {
 /* Leading axes of both, joined, then each operand's last two. */
 static bool broadcast_leading(Builder *b, Val *x, Val *y) {
     Type tx = *type(b, *x), ty = *type(b, *y);
-    Type lx = type_of(DT_f32, SET_ALL, tx.rank - 2, tx.dim), ly = type_of(DT_f32, SET_ALL, ty.rank - 2, ty.dim);
+    Type lx = type_of(DT_f32, SET_ALL, tx.rank - 2, tx.dim),
+         ly = type_of(DT_f32, SET_ALL, ty.rank - 2, ty.dim);
     int rank = lx.rank > ly.rank ? lx.rank : ly.rank;
     int64_t dx[MAX_RANK], dy[MAX_RANK];
     for (int k = 1; k <= rank; k++) {
-        int64_t a = k <= lx.rank ? lx.dim[lx.rank - k] : 1, c = k <= ly.rank ? ly.dim[ly.rank - k] : 1;
+        int64_t a = k <= lx.rank ? lx.dim[lx.rank - k] : 1,
+                c = k <= ly.rank ? ly.dim[ly.rank - k] : 1;
         if (a != c && a != 1 && c != 1) return false;
         dx[rank - k] = dy[rank - k] = a == 1 ? c : a;
     }
@@ -481,15 +493,17 @@ static Val lib_matmul(Builder *b, const LibCall *c) {
     Type tx = *type(b, x), ty = *type(b, y);
     int64_t inner = ty.rank == 1 ? ty.dim[0] : ty.dim[ty.rank - 2];
     if (tx.dim[tx.rank - 1] != inner)
-        return build_fail(b, ST_SHAPE, "matmul: inner extents differ: %s, and %s", build_describe(b, x),
-                          build_describe(b, y));
+        return build_fail(b, ST_SHAPE, "matmul: inner extents differ: %s, and %s",
+                          build_describe(b, x), build_describe(b, y));
     if (tx.rank == 1) x = ir_reshape(b->f, x, (int64_t[]){1, inner}, 2);
     if (ty.rank == 1) y = ir_reshape(b->f, y, (int64_t[]){inner, 1}, 2);
     Val v;
-    if (type(b, y)->rank == 2) v = type(b, x)->rank == 2 ? ir_matmul(b->f, x, y) : matmul_rows(b, x, y);
+    if (type(b, y)->rank == 2)
+        v = type(b, x)->rank == 2 ? ir_matmul(b->f, x, y) : matmul_rows(b, x, y);
     else if (broadcast_leading(b, &x, &y)) v = ir_matmul(b->f, x, y);
-    else return build_fail(b, ST_SHAPE, "matmul: leading axes do not broadcast: %s, and %s",
-                           build_describe(b, x), build_describe(b, y));
+    else
+        return build_fail(b, ST_SHAPE, "matmul: leading axes do not broadcast: %s, and %s",
+                          build_describe(b, x), build_describe(b, y));
     if (!v) return 0;
     Type t = *type(b, v), out = t;
     out.rank = 0;

@@ -20,6 +20,6 @@ typedef struct {
 } LibEntry;
 
 const LibEntry *lib_find(const char *name); /* NULL: none of that name */
-const char *lib_name(size_t k);                                /* NULL past the end */
+const char *lib_name(size_t k);             /* NULL past the end */
 
 #endif

@@ -136,9 +136,9 @@ static Status infer_elem(const Infer *q) {
     Dtype d = (Dtype)arg(q, sig == S_sel ? 1 : 0)->dtype;
     for (uint32_t k = sig == S_sel ? 1 : 0; k < q->num_args; k++)
         if (arg(q, k)->dtype != d) return fault(q, ST_TYPE, "dtypes differ");
-    bool wrong = (sig == S_num && d == DT_bool) ||
-                 ((sig == S_flt || sig == S_test) && !dtype_is_float(d)) ||
-                 (sig == S_bit && dtype_is_float(d)) || (sig == S_sel && arg(q, 0)->dtype != DT_bool);
+    bool wrong =
+        (sig == S_num && d == DT_bool) || ((sig == S_flt || sig == S_test) && !dtype_is_float(d)) ||
+        (sig == S_bit && dtype_is_float(d)) || (sig == S_sel && arg(q, 0)->dtype != DT_bool);
     if (wrong) return fault(q, ST_TYPE, "not defined for this dtype");
     *q->out = type_with_dtype(*arg(q, 0), sig == S_cmp || sig == S_test ? DT_bool : d);
     return ST_OK;
@@ -188,7 +188,8 @@ static Status infer_reshape(const Infer *q) {
     if (why) return fault(q, ST_SHAPE, why);
     if (!reshape_fits(arg(q, 0), &q->attr->type))
         return fault(q, ST_SHAPE, "cannot reshape to another number of elements");
-    *q->out = type_of((Dtype)arg(q, 0)->dtype, arg(q, 0)->set, q->attr->type.rank, q->attr->type.dim);
+    *q->out =
+        type_of((Dtype)arg(q, 0)->dtype, arg(q, 0)->set, q->attr->type.rank, q->attr->type.dim);
     return ST_OK;
 }
 
@@ -210,7 +211,8 @@ static Status infer_transpose(const Infer *q) {
 static Status infer_slice(const Infer *q) {
     const Type *from = arg(q, 0);
     *q->out = *from;
-    if (q->attr->num_ints != 3u * from->rank) return fault(q, ST_SHAPE, "start, count, step an axis");
+    if (q->attr->num_ints != 3u * from->rank)
+        return fault(q, ST_SHAPE, "start, count, step an axis");
     for (int k = 0; k < from->rank; k++) {
         const int64_t *p = q->attr->ints + 3 * k; /* start, count, step */
         if (dim_is_set(from->dim[k])) {
@@ -218,8 +220,9 @@ static Status infer_slice(const Infer *q) {
                 return fault(q, ST_SHAPE, "an axis that is a set's extent cannot be sliced");
             continue;
         }
-        bool bad = p[0] < 0 || p[1] < 0 || p[2] < 1 ||
-                   (p[1] > 0 && (p[1] - 1 > (from->dim[k] - 1 - p[0]) / p[2] || p[0] >= from->dim[k]));
+        bool bad =
+            p[0] < 0 || p[1] < 0 || p[2] < 1 ||
+            (p[1] > 0 && (p[1] - 1 > (from->dim[k] - 1 - p[0]) / p[2] || p[0] >= from->dim[k]));
         if (bad) return fault(q, ST_SHAPE, "slice reaches outside the operand");
         q->out->dim[k] = p[1];
     }
@@ -284,10 +287,12 @@ static Status infer_feature_fold(const Infer *q) {
 
 static Status infer_matmul(const Infer *q) {
     const Type *a = arg(q, 0), *b = arg(q, 1);
-    if (a->set != b->set) return fault(q, ST_SHAPE, "operands live on different sets (gather one first)");
+    if (a->set != b->set)
+        return fault(q, ST_SHAPE, "operands live on different sets (gather one first)");
     if (a->dtype != b->dtype || !dtype_is_float((Dtype)a->dtype))
         return fault(q, ST_TYPE, "two floats of one dtype are needed");
-    if (a->rank < 2 || a->rank != b->rank) return fault(q, ST_SHAPE, "two equal ranks of 2 or more are needed");
+    if (a->rank < 2 || a->rank != b->rank)
+        return fault(q, ST_SHAPE, "two equal ranks of 2 or more are needed");
     for (int k = 0; k < a->rank - 2; k++)
         if (a->dim[k] != b->dim[k]) return fault(q, ST_SHAPE, "leading axes differ");
     if (a->dim[a->rank - 1] != b->dim[b->rank - 2]) return fault(q, ST_SHAPE, "inner axes differ");
@@ -365,7 +370,8 @@ static Status infer_degree(const Infer *q) {
 
 static Status infer_iota(const Infer *q) {
     Set s = q->attr->type.set;
-    if (s == SET_ALL || s >= q->f->sets.len) return fault(q, ST_SHAPE, "needs a set of nodes or edges");
+    if (s == SET_ALL || s >= q->f->sets.len)
+        return fault(q, ST_SHAPE, "needs a set of nodes or edges");
     *q->out = type_scalar(DT_i64, s);
     return ST_OK;
 }
@@ -373,7 +379,8 @@ static Status infer_iota(const Infer *q) {
 static Status infer_enter(const Infer *q) {
     const Type *x = arg(q, 0);
     Set s = q->attr->type.set;
-    if (x->set != SET_ALL || x->rank == 0 || s == SET_ALL || s >= q->f->sets.len || x->dim[0] != dim_of(s))
+    if (x->set != SET_ALL || x->rank == 0 || s == SET_ALL || s >= q->f->sets.len ||
+        x->dim[0] != dim_of(s))
         return fault(q, ST_SHAPE, "needs a dense value whose first extent is the set's");
     *q->out = type_of((Dtype)x->dtype, s, x->rank - 1, x->dim + 1);
     return ST_OK;
@@ -381,7 +388,8 @@ static Status infer_enter(const Infer *q) {
 
 static Status infer_leave(const Infer *q) {
     const Type *x = arg(q, 0);
-    if (x->set == SET_ALL || x->rank == MAX_RANK) return fault(q, ST_SHAPE, "needs a value on a set");
+    if (x->set == SET_ALL || x->rank == MAX_RANK)
+        return fault(q, ST_SHAPE, "needs a value on a set");
     int64_t dim[MAX_RANK] = {dim_of(x->set)};
     for (int k = 0; k < x->rank; k++) dim[k + 1] = x->dim[k];
     *q->out = type_of((Dtype)x->dtype, SET_ALL, x->rank + 1, dim);
@@ -426,12 +434,14 @@ static Status check_operands(const Infer *q) {
     bool count_ok = info->arity < 0 || q->num_args == (uint32_t)info->arity ||
                     (info->traits & NARY && q->num_args >= 2);
     if (!count_ok)
-        return err_set(ST_INVAL, "%s: %u operands, expected %d", info->name, q->num_args, info->arity);
+        return err_set(ST_INVAL, "%s: %u operands, expected %d", info->name, q->num_args,
+                       info->arity);
     for (uint32_t k = 0; k < q->num_args; k++) {
         if (q->args[k] == 0 || q->args[k] >= ir_count(q->f))
             return err_set(ST_INVAL, "%s: operand %u is no value", info->name, k);
         if (q->op != OP_result && ir_node(q->f, q->args[k])->num_results != 1)
-            return err_set(ST_INVAL, "%s: operand %u has several results (take one)", info->name, k);
+            return err_set(ST_INVAL, "%s: operand %u has several results (take one)", info->name,
+                           k);
     }
     return ST_OK;
 }

@@ -10,7 +10,8 @@ Type type_with_set(Type t, Set s);
 Type type_with_dtype(Type t, Dtype d);
 bool type_equal(const Type *a, const Type *b);
 bool type_same_shape(const Type *a, const Type *b); /* feature shapes; not the set, not the dtype */
-int64_t type_numel(const Type *t); /* of one element; -1 where a set's extent enters, INT64_MAX at most */
+int64_t
+type_numel(const Type *t); /* of one element; -1 where a set's extent enters, INT64_MAX at most */
 /* What is wrong with a type of f, NULL where nothing is. */
 const char *type_fault(const Fn *f, const Type *t);
 /* "f32 @ r.edges [4, 16]" into the arena. */

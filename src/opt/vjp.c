@@ -195,7 +195,8 @@ static Status unknown_name(const char *role, const char *name, const Binding *kn
     Text list = {.arena = arena_new()};
     text_put(&list, "");
     for (uint32_t k = 0; k < n; k++) text_putf(&list, k ? ", %s" : "%s", known[k].name);
-    Status st = err_set(ST_NAME, "gradient: there is no %s '%s' (there are: %s)", role, name, list.text);
+    Status st =
+        err_set(ST_NAME, "gradient: there is no %s '%s' (there are: %s)", role, name, list.text);
     arena_free(list.arena);
     return st;
 }

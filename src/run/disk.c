@@ -160,7 +160,9 @@ bool disk_load(const Key *key, uint64_t stamp, Image *out) {
     char *bytes = is_ours(fd, S_IFREG) ? read_whole(fd, &size) : NULL;
     close(fd);
     bool good = bytes && decode(bytes, size, key, stamp, out);
-    if (!good) log_put(LOG_REMARK, "cached code %s/%s is stale or damaged, and compiled again", disk_folder(), name);
+    if (!good)
+        log_put(LOG_REMARK, "cached code %s/%s is stale or damaged, and compiled again",
+                disk_folder(), name);
     free(bytes);
     return good;
 }

@@ -139,7 +139,8 @@ static void next_sweep(void *ctx, int64_t g) {
 static void merge_parts(const Sched *s, int64_t first, int64_t n) {
     for (int64_t step = 1; step < n; step *= 2)
         for (int64_t p = first; p + step < first + n; p += 2 * step)
-            s->job->code->merge(s->job->args, s->phase, state_of_part(s, p), state_of_part(s, p + step));
+            s->job->code->merge(s->job->args, s->phase, state_of_part(s, p),
+                                state_of_part(s, p + step));
 }
 
 static void join_row(const Sched *s, int64_t row, char *slot) {

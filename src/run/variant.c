@@ -87,7 +87,8 @@ static Status make(const CompileRequest *r, const Key *key, Loaded **out, How *h
     status = image_load(&image, r->kernel->name, out);
     if (!status) how->stored = disk_store(key, codegen_stamp(), &image);
     if (!status && !how->stored && disk_folder()[0])
-        log_put(LOG_WARNING, "compiled code is kept in memory alone: folder %s cannot be written", disk_folder());
+        log_put(LOG_WARNING, "compiled code is kept in memory alone: folder %s cannot be written",
+                disk_folder());
     free(image.bytes);
     return status;
 }
