@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _tiga, arrays, execution, inspection
-from .message_passing import check_call
+from . import _tiga, arrays
+from .kernel import Kernel, check_call
 from .programs import Program
 from .trace import Arguments, Trace
 
 __all__ = ["Formula", "formula"]
 
 
-class Formula(inspection.Inspectable):
+class Formula(Kernel):
     """A kernel that a formula's text defines; called like a MessagePassing object. Several results come as
     a dict."""
 
@@ -23,34 +23,6 @@ class Formula(inspection.Inspectable):
         self.text = text
         self._handle = _tiga.formula(text)
         self._traces: dict[Any, Trace] = {}
-
-    def __call__(
-        self,
-        *args: Any,
-        graph: Any = None,
-        ndata: Any = None,
-        src: Any = None,
-        dst: Any = None,
-        edge: Any = None,
-        **params: Any,
-    ) -> Any:
-        """Runs the formula on a graph."""
-        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
-        return execution.run(trace, graph, trace.arrays(self, arguments.values))
-
-    def reference(
-        self,
-        *args: Any,
-        graph: Any = None,
-        ndata: Any = None,
-        src: Any = None,
-        dst: Any = None,
-        edge: Any = None,
-        **params: Any,
-    ) -> Any:
-        """As a call, but on the interpreter. No gradients."""
-        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
-        return execution.reference(trace, graph, trace.arrays(self, arguments.values))
 
     def _prepare(
         self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any, params: dict[str, Any]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from . import execution, inspection
 from .graph import Graph
+from .kernel import Kernel, check_call
 from .reducers import Reducer, check_reducer
 from .reducers import sum as sum_reducer
 from .trace import Arguments, Trace, Tracer
@@ -16,7 +16,7 @@ __all__ = ["MessagePassing"]
 _MOST_TRACES = 16  # of one signature: a number that changes with every call keeps the newest
 
 
-class MessagePassing(inspection.Inspectable):
+class MessagePassing(Kernel):
     """A message passing kernel.
 
         class WeightedSum(tg.MessagePassing):
@@ -50,37 +50,6 @@ class MessagePassing(inspection.Inspectable):
 
     node._tiga_default = True  # type: ignore[attr-defined]
 
-    def __call__(
-        self,
-        *args: Any,
-        graph: Any = None,
-        ndata: Any = None,
-        src: Any = None,
-        dst: Any = None,
-        edge: Any = None,
-        **params: Any,
-    ) -> Any:
-        """Runs the kernel on a graph. Fields are dicts of arrays, one row for each source (src=),
-        destination (dst=), edge (edge=) or node (ndata=, where sources and destinations are one set)."""
-        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
-        return execution.run(trace, graph, trace.arrays(self, arguments.values))
-
-    __call__._torchdynamo_disable = True  # type: ignore[attr-defined]
-
-    def reference(
-        self,
-        *args: Any,
-        graph: Any = None,
-        ndata: Any = None,
-        src: Any = None,
-        dst: Any = None,
-        edge: Any = None,
-        **params: Any,
-    ) -> Any:
-        """As a call, but on the interpreter: slow, obvious, the meaning. No gradients."""
-        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
-        return execution.reference(trace, graph, trace.arrays(self, arguments.values))
-
     def _prepare(
         self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any, params: dict[str, Any]
     ) -> tuple[Trace, Arguments]:
@@ -112,21 +81,3 @@ def _code(function: Any) -> Any:
     if isinstance(function, types.MethodType):
         function = function.__func__
     return getattr(function, "__code__", function)
-
-
-def check_call(what: str, args: Any, graph: Any, ndata: Any, src: Any, dst: Any) -> None:
-    """Refuses a call of the wrong form."""
-    if args:
-        given = ", ".join(type(a).__name__ for a in args)
-        raise TypeError(f"{what} is called with keywords alone (graph=, src=, dst=, edge=), but got: {given}")
-    if not isinstance(graph, Graph):
-        raise TypeError(f"{what}: graph= is {graph!r}, expected a tg.Graph")
-    if ndata is None:
-        return
-    if src is not None or dst is not None:
-        both = "src" if src is not None else "dst"
-        raise TypeError(f"{what}: ndata with {both}: ndata binds every field to both ends, give one or the other")
-    if graph.num_src != graph.num_dst:
-        raise TypeError(
-            f"{what}: ndata on a bipartite relation ({graph.num_src} sources, {graph.num_dst} destinations); give src= and dst="
-        )
