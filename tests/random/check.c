@@ -237,7 +237,8 @@ static bool check_threads(Call *q, const Env *first) {
 
 static bool check_compiled(World *w, const Plan *p, const Env *want) {
     bool interp = debug_has("EXEC", "interp");
-    if (!interp && !codegen_stamp()) return true;
+    if (!interp && !codegen_stamp())
+        return fail(w, "no code generator: name it in TIGA_CODEGEN, or set TIGA_EXEC=interp");
     const Fn *f = p->program;
     Trust *t = trust_new(w->arena, f, SITES_along, &w->inputs, w->c);
     for (uint32_t k = 0; k < f->results.len; k++)
