@@ -73,8 +73,9 @@ static inline Val edge_softmax(Fn *f, Val x) {
 
 static inline Val logsumexp_weights(Fn *f, Val x) {
     Val s = dot_scores(f, x);
-    Val lse = ir_part(f, ir_softmax(f, s, s, map_dst(0)), 1);
-    return ir_exp(f, ir_sub(f, s, at_dst(f, lse)));
+    Val parts = ir_softmax(f, s, s, map_dst(0));
+    Val below = ir_sub(f, s, at_dst(f, ir_part(f, parts, 1)));
+    return ir_exp(f, ir_sub(f, below, at_dst(f, ir_part(f, parts, 2))));
 }
 
 static inline Val attention_in_two_steps(Fn *f, Val x) {

@@ -279,13 +279,14 @@ static inline void attention_heads(const P *p) {
     Val s = ir_fsum(p->f, MUL(DST(in(p, "q", p->V, 2, 2, 3)), SRC(in(p, "k", p->U, 2, 2, 3))), 2);
     Val a = ir_softmax(p->f, to_shape(p, s, 2, 2, 1), SRC(in(p, "v", p->U, 2, 2, 4)), p->dst);
     OUT("y", where0(p, is_empty(p, part(p, a, 0)), part(p, a, 0)));
-    OUT("lse", where0(p, is_empty(p, part(p, a, 1)), part(p, a, 1)));
+    Val lse = ir_logsumexp(p->f, a);
+    OUT("lse", where0(p, is_empty(p, lse), lse));
 }
 
 static inline void logsumexp(const P *p) {
     Val s = MUL(in(p, "w", p->E, 1, 2), SRC(in(p, "x", p->U, 1, 2)));
     Val a = ir_softmax(p->f, s, s, p->dst);
-    OUT("y", where0(p, is_empty(p, s), part(p, a, 1)));
+    OUT("y", where0(p, is_empty(p, s), ir_logsumexp(p->f, a)));
 }
 
 static inline Val edge_softmax(const P *p, Val s, Map m) {

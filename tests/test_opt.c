@@ -161,7 +161,7 @@ static void residuals_are_what_a_traversal_would_cost(void **state) {
         uint32_t residuals, reductions;
     } want[] = {
         {"weighted_sum", 0, 1},
-        {"attention", 2, 3},
+        {"attention", 3, 3},
         {"largest", 2, 1},
         {"edge_mlp", 0, 6},
         {"gcn1", 1, 2},

@@ -233,7 +233,8 @@ static const Fn *build_case(Arena *a, Op op, Dtype d, Set s, int rank) {
     Case c = {new_fn(a, name), d, s, rank};
     Val v = build_rule[op](&c, op);
     uint32_t n = v ? ir_node(c.f, v)->num_results : 0;
-    for (uint32_t k = 0; k < n; k++) ir_add_result(c.f, k ? "more" : "out", ir_part(c.f, v, k));
+    for (uint32_t k = 0; k < n; k++)
+        ir_add_result(c.f, (const char *[]){"out", "more", "most"}[k], ir_part(c.f, v, k));
     return v && !c.f->status ? c.f : NULL;
 }
 

@@ -1,7 +1,7 @@
 /* Built-ins that are no fold of a fixed state: short programs over the operations, from which fusion and
  * derivatives follow as for any other. Sums are along the rows' map; up(v) is a row's value at its messages.
  *
- *   logsumexp  part 1 of softmax
+ *   logsumexp  maximum and log-sum of softmax, added
  *   var        mean(d^2) - mean(d)^2 with d = m - up(mean m): the second term takes back what rounding left in
  *              the mean (Chan, Golub and LeVeque 1983). Below 0, by rounding, it is 0, and so are derivatives there
  *   std        sqrt(var); gradient 0 where it is 0
@@ -61,7 +61,7 @@ static Val lower_logsumexp(Builder *b, const Reducer *r, Map map, Val m) {
     Rows w = rows_of(b, r, map);
     m = build_float(b, m);
     Val zero = ir_const_like(b->f, m, 0);
-    return m ? finish(&w, ir_part(b->f, ir_softmax(b->f, m, zero, map), 1)) : 0;
+    return m ? finish(&w, ir_logsumexp(b->f, ir_softmax(b->f, m, zero, map))) : 0;
 }
 
 /* ---- moments ---- */

@@ -92,14 +92,16 @@ static bool meet_ranks(Lower *w, Val *score, Val *value) {
     return *score && *value;
 }
 
-/* sum p v and logsumexp for component k, p = softmax of the score. */
-static bool weigh(Lower *w, uint32_t k, Val *mean, Val *logsum) {
+/* sum p v for component k, p = softmax of the score, and the parts of logsumexp. */
+typedef struct {
+    Val mean, top, rest;
+} Weighed;
+
+static Weighed weigh(Lower *w, uint32_t k) {
     Val score = at_messages(w, w->lifted[0]), value = at_messages(w, w->lifted[k]);
-    if (!score || !value || !meet_ranks(w, &score, &value)) return false;
+    if (!score || !value || !meet_ranks(w, &score, &value)) return (Weighed){0};
     Val v = ir_softmax(w->b->f, score, value, w->map);
-    *mean = ir_part(w->b->f, v, 0);
-    *logsum = ir_part(w->b->f, v, 1);
-    return *mean && *logsum;
+    return (Weighed){ir_part(w->b->f, v, 0), ir_part(w->b->f, v, 1), ir_part(w->b->f, v, 2)};
 }
 
 /* finalize is s_j / s_i with lift_i = 1: the softmax-weighted mean itself. j, or 0 where it is not. */
@@ -120,21 +122,24 @@ static uint32_t plain_mean(const Reducer *r) {
     return 0;
 }
 
-static Val is_dead(Lower *w, Val logsum) {
-    return ir_eq(w->b->f, logsum, ir_const_like(w->b->f, logsum, -INFINITY));
+static Val is_minus_inf(Lower *w, Val v) {
+    return ir_eq(w->b->f, v, ir_const_like(w->b->f, v, -INFINITY));
 }
 
-/* The state itself: maximum M and sums a_k = mean_k exp(L - M); an empty row has the identity's. */
+/* The state itself: maximum M and sums a_k = mean_k exp(l); an empty row has the identity's. The maximum
+ * of softmax is a constant to derivatives, rmax's is not. */
 static bool lower_weighted_state(Lower *w) {
     Val score = build_float(w->b, at_messages(w, w->lifted[0]));
+    Val zero = build_number(w->b, 0), inf = build_number(w->b, INFINITY);
     Val top = score ? ir_part(w->b->f, ir_rmax(w->b->f, score, w->map), 0) : 0;
     w->state[0] = top;
     for (uint32_t k = 1; k < w->r->num_state; k++) {
-        Val mean, logsum;
-        if (!weigh(w, k, &mean, &logsum)) return false;
-        Val dead = is_dead(w, logsum), zero = build_number(w->b, 0);
-        Val away = call2(w, "sub", select(w, dead, zero, logsum), select(w, dead, zero, top));
-        Val sum = call2(w, "mul", select(w, dead, zero, mean), call1(w, "exp", away));
+        Weighed g = weigh(w, k);
+        if (!g.rest) return false;
+        Val dead = is_minus_inf(w, g.top), far = call2(w, "eq", call1(w, "abs", g.top), inf);
+        Val moved = select(w, far, zero, call2(w, "sub", g.top, top));
+        Val away = call2(w, "add", select(w, dead, zero, g.rest), moved);
+        Val sum = call2(w, "mul", select(w, dead, zero, g.mean), call1(w, "exp", away));
         w->state[k] = select(w, dead, zero, sum);
         w->empty = dead;
     }
@@ -173,11 +178,11 @@ static Val finalize(Lower *w) {
 
 static Val lower_weighted(Lower *w) {
     uint32_t j = plain_mean(w->r);
-    Val mean, logsum;
     if (!j) return lower_weighted_state(w) ? finalize(w) : 0;
-    if (!weigh(w, j, &mean, &logsum)) return 0;
-    w->empty = is_dead(w, logsum);
-    return finish(w, mean);
+    Weighed g = weigh(w, j);
+    if (!g.rest) return 0;
+    w->empty = is_minus_inf(w, g.top);
+    return finish(w, g.mean);
 }
 
 /* Messages on edges reduce to destinations, node values to `all`. */

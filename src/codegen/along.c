@@ -5,7 +5,7 @@
  *   softmax  online (Milakov and Gimelshein): maximum m, weights l, weighted sum a, from (-inf, 0, 0).
  *            With m' the larger of m and s:  l = l t(m) + t(s),  a = a t(m) + v t(s),  t(x) = 1 where
  *            x = m', else exp(x - m'); one of the two is always 1. A score of -inf leaves the state
- *            alone, whatever its value; a NaN score makes all NaN. At the end a / l and m + log(l).
+ *            alone, whatever its value; a NaN score makes all NaN. At the end a / l, m and log(l).
  *
  * merge puts a later part of a row behind an earlier one. */
 #include "codegen/prim_llvm.h"
@@ -165,8 +165,7 @@ static void value_finish(Emit *e, Block b, void *ctx) {
 
 static void score_finish(Emit *e, Block b, void *ctx) {
     const Acc *a = ctx;
-    V l = cell_load(e, a->cell[2], b);
-    cell_store(e, a->cell[1], b, ADD(cell_load(e, a->cell[1], b), LOG(l)));
+    cell_store(e, a->cell[2], b, LOG(cell_load(e, a->cell[2], b)));
 }
 
 /* ---- all kinds ---- */
@@ -202,5 +201,5 @@ void acc_merge(Emit *e, const Acc *a) {
 void acc_finish(Emit *e, const Acc *a) {
     if (a->kind != ACC_softmax) return;
     if (a->used[0]) emit_blocks(e, numel(e, a, 0), value_finish, (void *)a);
-    if (a->used[1]) emit_blocks(e, numel(e, a, 1), score_finish, (void *)a);
+    if (a->used[2]) emit_blocks(e, numel(e, a, 1), score_finish, (void *)a);
 }

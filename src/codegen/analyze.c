@@ -177,7 +177,7 @@ static void add_acc(Emit *e, Val v) {
                .slot = map_to(e->f, n->attr.map) == SET_ALL && e->kernel->has_slots};
     CellHome home = a->slot ? CELL_slot : CELL_row;
     a->kind = n->op == OP_reduce ? ACC_reduce : n->op == OP_rmax ? ACC_rmax : ACC_softmax;
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 3; k++)
         a->used[k] = a->kind == ACC_reduce ? k == 0 : is_used(e, v, (uint32_t)k);
     for (int k = 0; k < 3; k++) a->cell[k] = NO_CELL;
     Dtype d = (Dtype)n->types[0].dtype;

@@ -66,15 +66,15 @@ typedef struct {
 
 typedef enum { ACC_reduce, ACC_rmax, ACC_softmax } AccKind;
 
-/* An anchor's accumulator. Cells: reduce sum; rmax largest, ties; softmax value, logsumexp's parts. */
+/* An anchor's accumulator. Cells: reduce sum; rmax largest, ties; softmax value, maximum, weights. */
 typedef struct {
     Val anchor;
     AccKind kind;
     Level level; /* where its operand lives */
     int phase;
     bool slot;             /* reduces to `all` */
-    bool used[2];          /* results that somebody reads */
-    int cell[3];           /* reduce: sum. rmax: M, count. softmax: a then o, m then L, l */
+    bool used[3];          /* results that somebody reads */
+    int cell[3];           /* reduce: sum. rmax: M, count. softmax: a then o, m, sum then its log */
     bool sums;             /* floats are added: in groups, see carry.c */
     int carry[2][3];       /* cells of carry.c */
     LLVMValueRef at[3][3]; /* where groups are summed, in the function at hand */

@@ -225,32 +225,28 @@ static void softmax_row(const Softmax *w, int64_t i) {
     }
 }
 
-/* o = num / den and L = m + log(den); a row without weights gives NaN and -inf by themselves. */
+/* o = num / den and l = log(den); a row without weights gives NaN and -inf by themselves. */
 static void softmax_finish(const Eval *q, const Softmax *w) {
-    const Value *o = &q->out[0], *lse = &q->out[1];
+    const Value *o = &q->out[0], *rest = &q->out[2];
     Dtype t = value_dtype(o);
     int size = value_size(o);
     for (int64_t i = 0; i < value_count(o); i++) {
-        int64_t j = i / o->numel * lse->numel + score_at(lse, o, i % o->numel);
+        int64_t j = i / o->numel * rest->numel + score_at(rest, o, i % o->numel);
         value_set_float(t, o->data + i * size, acc_get(&w->num[i]) / acc_get(&w->den[j]));
     }
-    for (int64_t i = 0; i < value_count(lse); i++) {
-        double m = value_get_float(t, w->m->data + i * size);
-        value_set_float(t, lse->data + i * size, m + log_f64(acc_get(&w->den[i])));
-    }
+    for (int64_t i = 0; i < value_count(rest); i++)
+        value_set_float(t, rest->data + i * size, log_f64(acc_get(&w->den[i])));
 }
 
 Status eval_softmax(const Eval *q) {
-    Softmax w = {.s = q->args[0], .v = q->args[1]};
-    Value m = q->out[1];
+    Softmax w = {.s = q->args[0], .v = q->args[1], .m = &q->out[1]};
     Status st = start(q, &w.lead);
     if (!st) st = eval_alloc(q, 1);
-    if (!st) st = value_alloc(q->run, "softmax", q->f->sets.data[m.type->set].name, &m);
-    if (!st) st = run_alloc(q->run, "sums", value_count(&m), sizeof *w.den, &w.den);
+    if (!st) st = eval_alloc(q, 2);
+    if (!st) st = run_alloc(q->run, "sums", value_count(w.m), sizeof *w.den, &w.den);
     if (!st) st = run_alloc(q->run, "sums", value_count(q->out), sizeof *w.num, &w.num);
     if (st) return st;
-    w.m = &m;
-    largest(&w.lead, w.s, &m);
+    largest(&w.lead, w.s, w.m);
     for (int64_t i = 0; i < w.lead.count; i++) softmax_row(&w, i);
     softmax_finish(q, &w);
     return ST_OK;

@@ -396,6 +396,10 @@ Val ir_softmax(Fn *f, Val s, Val v, Map m) {
     return ir_emit(f, OP_softmax, (Val[]){s, v}, 2, &(Attr){.map = m});
 }
 
+Val ir_logsumexp(Fn *f, Val softmax) {
+    return ir_add(f, ir_part(f, softmax, 1), ir_part(f, softmax, 2));
+}
+
 Val ir_degree(Fn *f, Map m) { return ir_emit(f, OP_degree, NULL, 0, &(Attr){.map = m}); }
 
 Val ir_iota(Fn *f, Set s) { return ir_emit(f, OP_iota, NULL, 0, &(Attr){.type = {.set = s}}); }

@@ -87,7 +87,7 @@ typedef struct {
     const Fn *body; /* traverse: a region; its inputs are the block's arguments */
 } Attr;
 
-enum { MAX_RESULTS = 2 }; /* of operations other than traverse and launch */
+enum { MAX_RESULTS = 3 }; /* of operations other than traverse and launch */
 
 typedef struct {
     uint8_t op;
@@ -192,7 +192,8 @@ Val ir_matmul(Fn *f, Val a, Val b);
 Val ir_gather(Fn *f, Val v, Map m);         /* v itself along the map from all to all */
 Val ir_reduce(Fn *f, Val v, Map m);         /* sum */
 Val ir_rmax(Fn *f, Val v, Map m);           /* parts 0 and 1: largest, ties */
-Val ir_softmax(Fn *f, Val s, Val v, Map m); /* parts 0 and 1: weighted mean, logsumexp */
+Val ir_softmax(Fn *f, Val s, Val v, Map m); /* parts 0 to 2 of op.def */
+Val ir_logsumexp(Fn *f, Val softmax);       /* the sum of its parts 1 and 2 */
 Val ir_degree(Fn *f, Map m);
 Val ir_iota(Fn *f, Set s);
 Val ir_enter(Fn *f, Val v, Set s);

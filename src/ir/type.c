@@ -358,7 +358,7 @@ static Status infer_softmax(const Infer *q) {
         if (s->dim[k] != 1 && s->dim[k] != x->dim[k])
             return fault(q, ST_SHAPE, "the score does not broadcast to the value");
     q->out[0] = at_end(q, x);
-    q->out[1] = at_end(q, s);
+    q->out[1] = q->out[2] = at_end(q, s);
     return ST_OK;
 }
 

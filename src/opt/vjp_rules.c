@@ -7,8 +7,8 @@
  *   reshape, transpose, cast between floats: the inverse;  concat: slices
  *   matmul(a, b)       matmul(g, tr b), matmul(tr a, g)
  *   fmax, rmax         shared evenly among ties:  where(m == up(M) or both NaN, up(g / ties), 0)
- *   softmax(s, v) = (o, L), p = exp(s - up(L)), 0 where s is -inf (a dead edge):
- *       dv = p up(go)        ds = p (fsum(up(go) v) - up(fsum(go o)) + up(gL))
+ *   softmax(s, v) = (o, M, l), p = exp((s - up(M)) - up(l)), 0 where s is infinitely far below M (a dead edge):
+ *       dv = p up(go)        ds = p (fsum(up(go) v) - up(fsum(go o)) + up(gl)), 0 where s or M is infinite
  *
  * Each rule is differentiated in its turn, so where a where() hides a value that is not finite, the
  * operands behind it are made harmless as well: 0 * NaN is NaN (a dead edge's score and value, the
@@ -247,11 +247,20 @@ static Val to_value_shape(const Cot *q, Val v) {
     return ir_bcast(q->f, v, arg_type(q, 1)->dim, arg_type(q, 1)->rank);
 }
 
-/* The weight of each edge. */
-static Val softmax_weight(const Cot *q, Val dead) {
+/* A score of +inf stays that, and a share of its row, whatever is added to it: as fixed as a dead one. */
+typedef struct {
+    Val p, dead, fixed; /* of each edge */
+} Weight;
+
+static Weight softmax_weight(const Cot *q) {
     Fn *f = q->f;
-    Val log_sum = ir_gather(f, ir_part(f, q->v, 1), map(q));
-    return drop_where(f, dead, ir_exp(f, drop_where(f, dead, ir_sub(f, arg(q, 0), log_sum))));
+    Val s = arg(q, 0), below = ir_sub(f, s, ir_gather(f, ir_part(f, q->v, 1), map(q)));
+    Val rest = ir_gather(f, ir_part(f, q->v, 2), map(q));
+    Weight w = {.dead = ir_or(f, is_minus_inf(f, s), is_minus_inf(f, below))};
+    w.fixed = ir_or(f, w.dead, ir_eq(f, s, ir_const_like(f, s, INFINITY)));
+    Val log = ir_sub(f, drop_where(f, w.fixed, below), rest);
+    w.p = drop_where(f, w.dead, ir_exp(f, drop_where(f, w.dead, log)));
+    return w;
 }
 
 /* fsum(up(go) v) - up(fsum(go o)): how far the edge's value lies above the row's mean, along go. */
@@ -268,13 +277,14 @@ static Val softmax_excess(const Cot *q, Val dead) {
 
 static Val cot_softmax(const Cot *q) {
     Fn *f = q->f;
-    Val dead = is_minus_inf(f, arg(q, 0)), p = softmax_weight(q, dead);
-    Val go = q->g[0], gl = q->g[1];
-    if (q->k == 1) return go ? ir_mul(f, to_value_shape(q, p), ir_gather(f, go, map(q))) : 0;
-    Val change = go ? softmax_excess(q, dead) : 0;
+    Val go = q->g[0], gl = q->g[2];
+    if (!go && !gl) return 0;
+    Weight w = softmax_weight(q);
+    if (q->k == 1) return go ? ir_mul(f, to_value_shape(q, w.p), ir_gather(f, go, map(q))) : 0;
+    Val change = go ? softmax_excess(q, w.dead) : 0;
     if (gl) gl = ir_gather(f, gl, map(q));
     if (gl) change = change ? ir_add(f, change, gl) : gl;
-    return drop_where(f, dead, ir_mul(f, p, change));
+    return drop_where(f, w.fixed, ir_mul(f, w.p, change));
 }
 
 static Val cot_enter(const Cot *q) { return ir_leave(q->f, q->g[0]); }

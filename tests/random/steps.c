@@ -369,7 +369,7 @@ static void softmax(Decoder *d) {
         if (decode_byte(d, 2)) t.dim[k] = 1;
     Val s = fit_like(d, decode_pick(d), &t);
     Val both = ir_softmax(d->f, s, v, fit_map_from(d, t.set));
-    if (decode_one_in(d, 3)) decode_put(d, ir_part(d->f, both, 1), 16);
+    if (decode_one_in(d, 3)) decode_put(d, ir_logsumexp(d->f, both), 16);
     decode_put(d, ir_part(d->f, both, 0), size);
 }
 

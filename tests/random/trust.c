@@ -36,10 +36,16 @@ static bool is_part_of(const Fn *f, Val v, Op op) {
     return ir_op(f, v) == OP_result && ir_op(f, ir_arg(f, v, 0)) == op;
 }
 
+/* The largest of a row, whose sign of 0 is either: of rmax, of softmax. */
+static bool is_largest(const Fn *f, Val v) {
+    return is_part_of(f, v, OP_rmax) ||
+           (is_part_of(f, v, OP_softmax) && ir_node(f, v)->attr.index == 1);
+}
+
 static bool is_site(const Trust *t, Val v) {
     Op op = ir_op(t->f, v);
     if (!dtype_is_float((Dtype)ir_type(t->f, v)->dtype)) return false;
-    if (op == OP_reduce || is_part_of(t->f, v, OP_softmax)) return true;
+    if (op == OP_reduce || (is_part_of(t->f, v, OP_softmax) && !is_largest(t->f, v))) return true;
     bool arithmetic = op == OP_add || op == OP_sub || op == OP_mul || op == OP_fma ||
                       op == OP_fsum || op == OP_matmul;
     return t->sites == SITES_all && arithmetic;
@@ -53,10 +59,10 @@ static Val fold_abs(Fn *f, Op op, const Val *args, uint32_t n) {
     return v;
 }
 
-/* Of the parts of a softmax: the mean of |v|; |logsumexp| and what the logarithm's argument adds. */
+/* Of the parts of a softmax: the mean of |v|; |log-sum| and what the logarithm's argument adds. */
 static Val abs_softmax(Fn *f, const Attr *part, Val both, Val y) {
     const Node n = *ir_node(f, both);
-    if (part->index == 1) return ir_add(f, abs_of(f, y), ir_const_like(f, abs_of(f, y), 1));
+    if (part->index == 2) return ir_add(f, abs_of(f, y), ir_const_like(f, abs_of(f, y), 1));
     Val s = ir_cast(f, n.args[0], DT_f64);
     return ir_part(f, ir_softmax(f, s, abs_of(f, n.args[1]), n.attr.map), 0);
 }
@@ -76,7 +82,7 @@ static Val abs_form(Fn *f, const Node *n, const Val *args, Val y) {
 
 /* The largest that a partial sum may get to. */
 static Val reach(Fn *f, const Node *n, const Val *args, Val size) {
-    if (n->op != OP_result || n->attr.index == 1) return size;
+    if (n->op != OP_result || n->attr.index == 2) return size;
     const Node softmax = *ir_node(f, args[0]);
     return ir_reduce(f, abs_of(f, softmax.args[1]), softmax.attr.map);
 }
@@ -258,8 +264,7 @@ static void spread(Trust *t, Val v) {
     if (t->rough[v] && is_step(f, v)) t->jumpy[v] = 1;
     if (is_site(t, v)) t->loose[v] = 1;
     if (is_site(t, v) && !t->exact[v]) t->rough[v] = 1;
-    if (is_float && (n->op == OP_rmax || n->op == OP_fmax || is_part_of(f, v, OP_rmax)))
-        t->loose[v] = 1;
+    if (is_float && (n->op == OP_rmax || n->op == OP_fmax || is_largest(f, v))) t->loose[v] = 1;
     if (!is_float) t->loose[v] = 0;
 }
 
