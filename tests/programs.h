@@ -440,6 +440,12 @@ static inline void feature_max(const P *p) {
     OUT("y", SUM(MUL(lse, top)));
 }
 
+static inline void running_sums(const P *p) {
+    Val x = MUL(SRC(in(p, "x", p->U, 2, 2, 3)), in(p, "w", p->E, 2, 2, 1));
+    Val y = ir_tanh(p->f, ir_cumsum(p->f, MUL(x, x), 1, false));
+    OUT("y", SUM(MUL(ir_cumsum(p->f, y, 0, true), x)));
+}
+
 static inline void variance(const P *p) {
     Val m = MUL(in(p, "w", p->E, 1, 1), SRC(in(p, "x", p->U, 1, 2)));
     Val d = SUB(m, DST(mean(p, m))), off = mean(p, d);
@@ -519,6 +525,7 @@ static const Program programs[] = {
     PROGRAM(softmax_over_all),
     PROGRAM(feature_moves),
     PROGRAM(feature_max),
+    PROGRAM(running_sums),
     PROGRAM(variance),
     PROGRAM(per_edge_matrices),
     PROGRAM(dense_views),

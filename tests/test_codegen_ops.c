@@ -196,6 +196,11 @@ static Val random_matmul(Random *r, Val v) {
     return draw(r, 2) ? ir_matmul(r->f, v, turned) : ir_matmul(r->f, turned, v);
 }
 
+static Val random_cumsum(Random *r, Val v) {
+    int rank = ir_type(r->f, v)->rank;
+    return rank ? ir_cumsum(r->f, v, (int)draw(r, (uint64_t)rank), draw(r, 2)) : v;
+}
+
 static Val random_elem(Random *r, Val v) {
     Type t = *ir_type(r->f, v);
     Val w = pick(r);
@@ -212,8 +217,8 @@ static Val random_elem(Random *r, Val v) {
 
 static Val random_step(Random *r) {
     static Val (*const steps[])(Random *, Val) = {
-        random_transpose, random_slice, random_pad,    random_bcast, random_reshape,
-        random_concat,    random_fold,  random_matmul, random_elem,  random_elem};
+        random_transpose, random_slice,  random_pad,  random_bcast, random_reshape, random_concat,
+        random_fold,      random_matmul, random_elem, random_elem,  random_cumsum};
     return steps[draw(r, sizeof steps / sizeof *steps)](r, pick(r));
 }
 

@@ -128,6 +128,7 @@ static const struct {
     {"out = silu(dst.x * -1e38)", 3, {0, 0, 0}},
     {"out = prod(node.h[2:], axis=-1)", 3, {1, 1, 1}},
     {"out = logsumexp(node.h[2:], axis=-1)", 3, {-INFINITY, -INFINITY, -INFINITY}},
+    {"out = cumsum(node.h, axis=-1)[1]", 3, {3, 7, 11}},
     {"out = sum(softmax(node.h[2:], axis=-1), axis=-1)", 3, {0, 0, 0}},
     {"out = where(dst.x > 1.5, dst.x, -1)", 3, {-1, 2, 3}},
     {"out = dst.x * (1 < 2) + ((3 > 4) | true)", 3, {2, 3, 4}},

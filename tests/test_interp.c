@@ -358,6 +358,27 @@ static void test_feature_folds(void **state) {
     assert_true(zero == 0 && signbit(zero));
 }
 
+static void test_running_sums(void **state) {
+    (void)state;
+    Case c = dense();
+    const float x[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, NONE}, zeros[] = {-0.0f, -0.0f, 1e8f, 1};
+    float outer[12], middle[12], inner[12], order[4], back[4];
+    Val v = input(&c, "x", type_of(DT_f32, SET_ALL, 3, ROWS(2, 3, 2)), x);
+    Val z = input(&c, "zeros", type_of(DT_f32, SET_ALL, 1, ROWS(4)), zeros);
+    output(&c, "outer", ir_cumsum(c.f, v, 0, false), outer);
+    output(&c, "middle", ir_cumsum(c.f, v, 1, true), middle);
+    output(&c, "inner", ir_cumsum(c.f, v, 2, false), inner);
+    output(&c, "order", ir_cumsum(c.f, z, 0, false), order);
+    output(&c, "back", ir_cumsum(c.f, z, 0, true), back);
+    end(&c);
+    EXPECT(outer, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, NONE);
+    EXPECT(middle, 9, 12, 8, 10, 5, 6, 27, NONE, 20, NONE, 11, NONE);
+    EXPECT(inner, 1, 3, 3, 7, 5, 11, 7, 15, 9, 19, 11, NONE);
+    EXPECT(order, -0.0f, -0.0f, 1e8f, 1e8f);
+    assert_true(signbit(order[0]) && signbit(order[1]));
+    EXPECT(back, 1e8f, 1e8f, 1e8f, 1);
+}
+
 static void test_matmul(void **state) {
     (void)state;
     Case c = dense();
@@ -600,6 +621,7 @@ int main(void) {
         cmocka_unit_test(test_feature_order),
         cmocka_unit_test(test_huge_nothing),
         cmocka_unit_test(test_feature_folds),
+        cmocka_unit_test(test_running_sums),
         cmocka_unit_test(test_matmul),
         cmocka_unit_test(test_moves),
         cmocka_unit_test(test_highest_rank),

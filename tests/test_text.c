@@ -106,6 +106,11 @@ static Val build_fold(const Case *c, Op op) {
     return ir_emit(c->f, op, (Val[]){x_input(c)}, 1, &attr);
 }
 
+static Val build_cumsum(const Case *c, Op op) {
+    int64_t ints[] = {c->rank - 1, c->set != SET_ALL};
+    return ir_emit(c->f, op, (Val[]){x_input(c)}, 1, &(Attr){.ints = ints, .num_ints = 2});
+}
+
 static Val build_matmul(const Case *c, Op op) {
     Type a = case_type(c), b = a;
     (void)op;

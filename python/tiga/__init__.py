@@ -20,6 +20,7 @@ from .functions import (
     ceil,
     clamp,
     cos,
+    cumsum,
     elu,
     erf,
     exp,

@@ -270,6 +270,14 @@ def log_softmax(x: Any, dim: Any = None, *, axis: Any = None) -> Value:
     return _apply("log_softmax", x, ints=ints((_one("log_softmax", dim, axis, -1),)))
 
 
+def cumsum(x: Any, dim: Any = None, *, axis: Any = None, reverse: bool = False) -> Value:
+    """Running sums along a feature axis, from its end where reverse is set."""
+    given = _one("cumsum", dim, axis)
+    if given is None:
+        raise ValueError("cumsum: name one feature axis (dim=-1)")
+    return _apply("cumsum", x, ints=(*ints((given,)), int(reverse)))
+
+
 # ---- shapes ----
 
 
@@ -434,7 +442,7 @@ def operator_function(name: str) -> Callable[[Any, Any], Value]:
 
 _METHODS = """exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh erf abs sign neg floor ceil round relu
 leaky_relu sigmoid silu gelu softplus elu isnan isfinite maximum minimum where clamp pow sum mean prod max min any all logsumexp norm
-softmax log_softmax reshape broadcast_to permute transpose flatten squeeze unsqueeze matmul""".split()
+softmax log_softmax cumsum reshape broadcast_to permute transpose flatten squeeze unsqueeze matmul""".split()
 for _name in _METHODS:
     setattr(Value, _name, globals()[_name])
 for _name, _operation in OPERATORS.items():

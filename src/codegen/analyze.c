@@ -1,6 +1,6 @@
 /* What lives where: which values get cells, which accumulators there are, how large the states are.
  *
- * A value gets a cell where it is made in memory (concat, pad, fsum, fmax, matmul), read through a view
+ * A value gets a cell where it is made in memory (concat, pad, fsum, fmax, cumsum, matmul), read through a view
  * while it lies nowhere, needed one level further in, or wanted by several rolled loops. */
 #include "codegen/emit.h"
 
@@ -35,7 +35,7 @@ static bool is_outer_gather(const Emit *e, Val v) {
 static bool is_made_in_memory(const Emit *e, Val v) {
     Op op = ir_op(e->f, v);
     if (op == OP_matmul) return !analyze_is_outer(e, v);
-    return op == OP_fsum || op == OP_fmax || op == OP_concat || op == OP_pad;
+    return op == OP_fsum || op == OP_fmax || op == OP_concat || op == OP_pad || op == OP_cumsum;
 }
 
 /* ---- facts ---- */
@@ -69,7 +69,8 @@ static void note_user(Emit *e, Val v) {
         bool direct = e->info[w.base].n == 1 || view_is_identity(&w, e->info[w.base].n);
         if (!direct) e->info[w.base].viewed = true;
     }
-    if (op == OP_matmul || op == OP_pad || (op == OP_concat && !analyze_is_flat(e, v)))
+    if (op == OP_matmul || op == OP_pad || op == OP_cumsum ||
+        (op == OP_concat && !analyze_is_flat(e, v)))
         for (uint32_t k = 0; k < n->num_args; k++) note_view(e, n->args[k]);
     if ((op == OP_fsum || op == OP_fmax) && e->info[v].n != 1) note_view(e, n->args[0]);
 }

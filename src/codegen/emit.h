@@ -236,9 +236,10 @@ Source view_advance(Emit *e, Source s, LLVMValueRef at, uint64_t reach);
 /* Without axes of extent 1, neighbouring axes merged. */
 View view_coalesce(const View *w);
 
-/* ---- shape.c, fold.c, matmul.c: values made in memory ---- */
+/* ---- shape.c, fold.c, scan.c, matmul.c: values made in memory ---- */
 void shape_fill(Emit *e, Val v); /* concat, pad */
 void fold_fill(Emit *e, Val v);  /* fsum, fmax */
+void scan_fill(Emit *e, Val v);  /* cumsum */
 void matmul_fill(Emit *e, Val v);
 void matmul_copy(Emit *e, Val factor);                      /* fills its copy */
 Val matmul_vector_side(const Emit *e, Val v, bool *turned); /* whose rows make the vectors */

@@ -145,6 +145,7 @@ static void fill(Emit *e, Val v) {
     Op op = ir_op(e->f, v);
     if (op == OP_fsum || op == OP_fmax) fold_fill(e, v);
     else if (op == OP_concat || op == OP_pad) shape_fill(e, v);
+    else if (op == OP_cumsum) scan_fill(e, v);
     else if (op == OP_matmul && !analyze_is_outer(e, v)) matmul_fill(e, v);
     else emit_blocks(e, e->info[v].n, fill_block, &v);
 }

@@ -199,6 +199,28 @@ Status eval_fsum(const Eval *q) { return eval_fold(q, OP_add); }
 
 Status eval_fmax(const Eval *q) { return eval_fold(q, OP_max); }
 
+/* ---- running sums ---- */
+
+/* The axis splits a value into blocks of rows of `inner` elements. A row is the one before plus x's. */
+Status eval_cumsum(const Eval *q) {
+    const Value *x = q->args[0], *y = q->out;
+    int64_t axis = q->node->attr.ints[0], inner = 1;
+    bool reverse = q->node->attr.ints[1];
+    Status st = eval_alloc(q, 0);
+    if (st || value_count(y) == 0) return st;
+    for (int k = (int)axis + 1; k < y->type->rank; k++) inner *= y->dim[k];
+    int64_t bytes = inner * value_size(y), rows = value_count(y) / inner, step = reverse ? -1 : 1;
+    for (int64_t i = reverse ? rows - 1 : 0; i >= 0 && i < rows; i += step) {
+        char *to = y->data + i * bytes;
+        bool first = i % y->dim[axis] == (reverse ? y->dim[axis] - 1 : 0);
+        if (first) memcpy(to, x->data + i * bytes, (size_t)bytes);
+        else
+            elem_apply(OP_add, value_dtype(y), inner, to - step * bytes, x->data + i * bytes, NULL,
+                       to);
+    }
+    return ST_OK;
+}
+
 /* ---- matmul ---- */
 
 /* One product [m, k] x [k, n], a row of the result at a time: the row holds the accumulators, and

@@ -376,6 +376,11 @@ Val ir_fsum(Fn *f, Val v, uint32_t axes) { return feature_fold(f, OP_fsum, v, ax
 
 Val ir_fmax(Fn *f, Val v, uint32_t axes) { return feature_fold(f, OP_fmax, v, axes); }
 
+Val ir_cumsum(Fn *f, Val v, int axis, bool reverse) {
+    int64_t ints[] = {axis, reverse};
+    return emit1(f, OP_cumsum, v, &(Attr){.ints = ints, .num_ints = 2});
+}
+
 Val ir_matmul(Fn *f, Val a, Val b) { return ir_emit(f, OP_matmul, (Val[]){a, b}, 2, NULL); }
 
 Val ir_gather(Fn *f, Val v, Map m) {

@@ -338,64 +338,6 @@ static Val lib_flatten(Builder *b, const LibCall *c) {
     return ir_reshape(b->f, x, t.dim, axis + 1);
 }
 
-/* Every axis whole but one. */
-static Val slice_axis(Builder *b, Val x, int axis, int64_t start, int64_t count, int64_t step) {
-    int64_t ints[3 * MAX_RANK];
-    for (int k = 0; k < type(b, x)->rank; k++) {
-        ints[3 * k] = k == axis ? start : 0;
-        ints[3 * k + 1] = k == axis ? count : type(b, x)->dim[k];
-        ints[3 * k + 2] = k == axis ? step : 1;
-    }
-    return ir_slice(b->f, x, ints);
-}
-
-static int64_t clamp_position(int64_t p, int64_t low, int64_t high, int64_t extent) {
-    if (p < 0) p += extent;
-    return p < low ? low : p > high ? high : p;
-}
-
-enum { MAX_REVERSED = 1 << 14 };
-
-/* Python's slice; a falling one is the rising one with its parts put in reverse. */
-static Val lib_slice(Builder *b, const LibCall *c) {
-    Val x = build_strong(b, c->args[0]);
-    if (!x || c->num_ints != 4)
-        return x ? build_fail(b, ST_INVAL, "slice: axis, start, stop, step") : 0;
-    int axis = build_axis(b, c->name, x, c->ints[0]);
-    if (axis < 0) return 0;
-    int64_t n = type(b, x)->dim[axis], step = c->ints[3];
-    if (step == 0) return build_fail(b, ST_INVAL, "slice: the step is 0");
-    bool down = step < 0;
-    int64_t start = clamp_position(c->ints[1], down ? -1 : 0, down ? n - 1 : n, n);
-    int64_t stop = clamp_position(c->ints[2], down ? -1 : 0, down ? n - 1 : n, n);
-    int64_t span = down ? start - stop : stop - start;
-    int64_t stride = step == INT64_MIN ? INT64_MAX : down ? -step : step;
-    int64_t count = span > 0 ? (span - 1) / stride + 1 : 0;
-    if (!down) return slice_axis(b, x, axis, count ? start : 0, count, count ? stride : 1);
-    if (count == 0) return slice_axis(b, x, axis, 0, 0, 1);
-    if (count > MAX_REVERSED)
-        return build_fail(b, ST_UNSUPPORTED, "slice: a falling slice of %lld elements: %d at most",
-                          (long long)count, MAX_REVERSED);
-    Val *parts = ARENA_ARRAY(b->f->arena, Val, count);
-    for (int64_t k = 0; k < count; k++) parts[k] = slice_axis(b, x, axis, start - k * stride, 1, 1);
-    return ir_concat(b->f, parts, (uint32_t)count, axis);
-}
-
-static Val lib_index(Builder *b, const LibCall *c) {
-    Val x = build_strong(b, c->args[0]);
-    if (!x || c->num_ints != 2) return x ? build_fail(b, ST_INVAL, "index: axis, position") : 0;
-    int axis = build_axis(b, c->name, x, c->ints[0]);
-    if (axis < 0) return 0;
-    int64_t n = type(b, x)->dim[axis], at = c->ints[1] < 0 ? c->ints[1] + n : c->ints[1];
-    if (at < 0 || at >= n)
-        return build_fail(b, ST_RANGE, "index %lld is out of range for axis of extent %lld of %s",
-                          (long long)c->ints[1], (long long)n, build_describe(b, x));
-    Val v = slice_axis(b, x, axis, at, 1, 1);
-    Type t = *type(b, x);
-    for (int k = axis; k < t.rank; k++) t.dim[k] = k + 1 < t.rank ? t.dim[k + 1] : 0;
-    return v ? ir_reshape(b->f, v, t.dim, t.rank - 1) : 0;
-}
-
 /* Parts of one dtype on one set: a number, or a rank-0 stand-in, meets for dtype and place alone. */
 static bool join_parts(Builder *b, const LibCall *c, Val *parts) {
     Val stand_in[64];
@@ -539,6 +481,7 @@ static const LibEntry table[] = {
     {"flatten", lib_flatten, 1, 1, true},
     {"slice", lib_slice, 1, 1, true},
     {"index", lib_index, 1, 1, true},
+    {"cumsum", lib_cumsum, 1, 1, true},
     {"cat", lib_cat, 1, 64, true},
     {"stack", lib_stack, 1, 64, true},
     {"matmul", lib_matmul, 2, 2, false},

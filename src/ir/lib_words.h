@@ -1,4 +1,4 @@
-/* How lib.c and lib_elem.c write: calls of operations by name, numbers, selections. */
+/* How lib.c, lib_index.c and lib_elem.c write: calls of operations by name, numbers, selections. */
 #ifndef TIGA_IR_LIB_WORDS_H
 #define TIGA_IR_LIB_WORDS_H
 
@@ -18,6 +18,11 @@ static inline Val select(Builder *b, Val c, Val x, Val y) {
 }
 
 static inline const Type *type(Builder *b, Val v) { return ir_type(b->f, v); }
+
+/* The functions of lib_index.c. */
+Val lib_slice(Builder *b, const LibCall *c);
+Val lib_index(Builder *b, const LibCall *c);
+Val lib_cumsum(Builder *b, const LibCall *c);
 
 /* The functions of lib_elem.c. */
 extern const LibEntry lib_elementwise[];

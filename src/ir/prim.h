@@ -33,6 +33,8 @@
  *               stays -0). Then for h = 8, 4, 2, 1 lane l takes lane l + h where that exists, l < h;
  *               lane 0 is the result. n = 0 gives 0, of fmax -inf or the least integer.
  *               "x takes y" is  x = ADD(x, y)  or  x = max(x, y) of op.def (a = x, b = y).
+ *   cumsum      x = the first element, then x = ADD(x, the next one), along the axis from its start, or
+ *               from its end where reverse is set.
  *   matmul      x = MUL(a_0, b_0), then x = FMA(a_k, b_k, x) for k = 1, 2, ...; K = 0 gives 0.
  *
  * Integers wrap, whatever their order. What accumulates along a map (reduce, rmax, softmax) is

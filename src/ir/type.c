@@ -285,6 +285,17 @@ static Status infer_feature_fold(const Infer *q) {
     return ST_OK;
 }
 
+static Status infer_cumsum(const Infer *q) {
+    const Type *from = arg(q, 0);
+    const int64_t *p = q->attr->ints; /* axis, reverse */
+    if (q->attr->num_ints != 2 || p[0] < 0 || p[0] >= from->rank || p[1] < 0 || p[1] > 1)
+        return fault(q, ST_SHAPE, "an axis of the operand, and 0 or 1");
+    if (dim_is_set(from->dim[p[0]])) return fault(q, ST_SHAPE, "not along a set's extent");
+    if (from->dtype == DT_bool) return fault(q, ST_TYPE, "not defined for bool (cast first)");
+    *q->out = *from;
+    return ST_OK;
+}
+
 static Status infer_matmul(const Infer *q) {
     const Type *a = arg(q, 0), *b = arg(q, 1);
     if (a->set != b->set)

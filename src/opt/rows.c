@@ -158,6 +158,12 @@ static Val rows_fold(Ctx r) {
     return ir_cast(r->f, ir_reduce(r->f, z, all), (Dtype)r->node->types->dtype);
 }
 
+static Val rows_cumsum(Ctx r) {
+    int64_t axis = r->node->attr.ints[0];
+    axis -= axis > out_axis(r);
+    return finish(r, ir_cumsum(r->f, operand(r, 0), (int)axis, r->node->attr.ints[1]));
+}
+
 /* z [.., n] as [.., n, 1] or [.., 1, n]. */
 static Val as_matrix(Fn *f, Val z, bool column) {
     Type t = *ir_type(f, z);

@@ -6,6 +6,7 @@
  *   bcast <-> fsum, slice <-> pad, enter <-> leave, gather <-> reduce
  *   reshape, transpose, cast between floats: the inverse;  concat: slices
  *   matmul(a, b)       matmul(g, tr b), matmul(tr a, g)
+ *   cumsum             the running sum from the other end
  *   fmax, rmax         shared evenly among ties:  where(m == up(M) or both NaN, up(g / ties), 0)
  *   softmax(s, v) = (o, M, l), p = exp((s - up(M)) - up(l)), 0 where s is infinitely far below M (a dead edge):
  *       dv = p up(go)        ds = p (fsum(up(go) v) - up(fsum(go o)) + up(gl)), 0 where s or M is infinite
@@ -211,6 +212,10 @@ static Val cot_fmax(const Cot *q) {
     Val top = is_top(f, arg(q, 0), repeat_folded(q, q->v));
     Val ties = ir_fsum(f, ir_cast(f, top, DT_i64), folded_axes(q));
     return keep_where(f, top, repeat_folded(q, even_share(f, q->g[0], ties)));
+}
+
+static Val cot_cumsum(const Cot *q) {
+    return ir_cumsum(q->f, q->g[0], (int)ints(q)[0], !ints(q)[1]);
 }
 
 static Val swap_last(Fn *f, Val v) {

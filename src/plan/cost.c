@@ -48,6 +48,7 @@ static int64_t flops_of(const Count *c, Val v) {
         const Type *a = ir_type(f, n->args[0]);
         return times(times(2, numel_of(&n->types[0], c->size)), a->dim[a->rank - 1]);
     }
+    case OP_cumsum:
     case OP_fsum:
     case OP_fmax:
     case OP_reduce: return first;

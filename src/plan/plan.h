@@ -80,7 +80,7 @@ Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);
  *
  * traversals  kernels that visit an edge set        edge_visits  edges times phases
  * flops       an elementwise operation 1 an element (exp, log, tanh, div, sqrt, comparisons and select
- *             too; fma 2; n-ary n - 1); fsum, fmax, reduce 1 an element taken in; rmax 2; softmax 4 a
+ *             too; fma 2; n-ary n - 1); fsum, fmax, cumsum, reduce 1 an element taken in; rmax 2; softmax 4 a
  *             score and 2 a value; matmul 2 M K N; moves 0. Edge values are counted in every phase
  *             that recomputes them, row values once a row.
  * bytes_read  what a row or an edge reads from buffers, gathered rows once an edge and phase; row

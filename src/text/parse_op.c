@@ -186,6 +186,15 @@ static void attr_concat(Parser *p, OpText *o, Attr *a) {
     a->num_ints = 1;
 }
 
+static void attr_cumsum(Parser *p, OpText *o, Attr *a) {
+    int64_t *ints = ARENA_ARRAY(p->arena, int64_t, 2);
+    const int64_t *axis = prop_int(p, &o->props, "axis", true);
+    if (axis) ints[0] = *axis;
+    ints[1] = prop_bool(p, &o->props, "reverse", false);
+    a->ints = ints;
+    a->num_ints = 2;
+}
+
 static void attr_map(Parser *p, OpText *o, Attr *a) { a->map = prop_map(p, &o->props, true); }
 
 static void attr_enter(Parser *p, OpText *o, Attr *a) { a->type.set = only_result(p, o)->set; }

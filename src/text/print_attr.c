@@ -271,6 +271,11 @@ static void props_concat(Printer *p, Props *out, const Node *n) {
     print_prop(p, out, "axis", arena_printf(p->arena, "%lld : i64", (long long)n->attr.ints[0]));
 }
 
+static void props_cumsum(Printer *p, Props *out, const Node *n) {
+    props_concat(p, out, n);
+    print_prop(p, out, "reverse", n->attr.ints[1] ? "true" : "false");
+}
+
 static void props_map(Printer *p, Props *out, const Node *n) { prop_map(p, out, n->attr.map); }
 
 static void props_constant(Printer *p, Props *out, const Node *n) {

@@ -294,6 +294,15 @@ static void feature_fold(Decoder *d) {
     else decode_put(d, ir_fsum(d->f, v, axes), size * (double)(type_numel(&t) + 1));
 }
 
+static void cumsum(Decoder *d) {
+    Val v = no_bool(d, decode_pick(d));
+    const Type t = type(d, v);
+    if (t.rank == 0) return;
+    uint32_t axis = decode_byte(d, t.rank);
+    double size = decode_size(d, v) * (double)(t.dim[axis] + 1);
+    decode_put(d, ir_cumsum(d->f, v, (int)axis, decode_byte(d, 2)), size);
+}
+
 /* Rows times a parameter, or a product of two values on one set. */
 static void matmul(Decoder *d) {
     static const int64_t extents[] = {1, 2, 3, 4, 5, 8, 16, 17};
@@ -403,6 +412,8 @@ static Val dense_move(Decoder *d, Val v) {
     default: break;
     }
     uint32_t axis = decode_byte(d, t.rank);
+    if (!dim_is_set(t.dim[axis]) && t.dtype != DT_bool && decode_byte(d, 2))
+        return ir_cumsum(d->f, v, (int)axis, axis & 1);
     return dim_is_set(t.dim[axis]) ? ir_neg(d->f, no_bool(d, v))
                                    : ir_concat(d->f, (Val[]){v, v}, 2, (int)axis);
 }
@@ -461,7 +472,7 @@ void step_any(Decoder *d) {
         gather,      reduce,      reduce,      reduce,       rmax,        softmax,     matmul,
         cast,        bcast,       reshape,     transpose,    slice,       pad,         concat,
         degree,      new_input,   constant,    feature_fold, dense,       matmul,      feature_fold,
-        new_input,   elementwise, reduce,      softmax,      iota,
+        new_input,   elementwise, reduce,      softmax,      iota,        cumsum,
     };
     steps[decode_byte(d, sizeof steps / sizeof *steps)](d);
     TIGA_ASSERT(!d->f->status);
