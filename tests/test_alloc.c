@@ -162,6 +162,12 @@ static void look_at(tg_graph *g) {
     tg_graph_rows(t, rows, cols, edge);
     tg_graph_findings(g);
     tg_graph_equal(g, t);
+    tg_graph *both = tg_graph_cat((const tg_graph *[]){g, t}, 2);
+    tg_graph *loops = tg_graph_add_self_loops(g), *in_order = tg_graph_sorted(g, edge);
+    tg_free(tg_graph_explain(both));
+    tg_graph_free(both);
+    tg_graph_free(loops);
+    tg_graph_free(in_order);
     tg_graph_free(t);
     tg_graph_free(g);
 }

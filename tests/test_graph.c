@@ -364,12 +364,13 @@ static void facts_and_findings(void **state) {
     const GraphFacts *f;
     assert_int_equal(graph_from_coo(&s, &d, 3, 3, true, &g), ST_OK);
     assert_string_equal(graph_findings(g),
-                        "1 duplicate edges (first: edge 4); 2 self loops (first: edge 1); "
+                        "1 duplicate edges (first: edge 4)\n2 self loops (first: edge 1)\n"
                         "rows are not sorted (first: row 0)");
     assert_int_equal(graph_facts(g, &f), ST_OK);
     assert_true(!f->sorted && f->self_loops == 2 && f->first_self_loop == 1);
     assert_int_equal(f->first_unsorted_row, 0);
     assert_int_equal(graph_transpose(g, &t), ST_OK);
+    assert_string_equal(graph_findings(t), "");
     assert_int_equal(graph_facts(t, &f), ST_OK);
     assert_true(!f->sorted && f->self_loops == 2 && f->first_unsorted_row == 2);
     uint64_t bytes = graph_bytes(g);

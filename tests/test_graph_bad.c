@@ -104,6 +104,16 @@ static void absurd_sizes(void **state) {
     assert_int_equal(graph_regular(INT64_MAX, 2, &out), ST_NOMEM);
     assert_int_equal(graph_regular(INT64_MAX, 0, &out), ST_NOMEM);
     assert_int_equal(graph_regular((int64_t)1 << 40, 1 << 20, &out), ST_NOMEM);
+    Graph *many = NULL;
+    IndexArray none = {.wide = true};
+    assert_int_equal(graph_from_coo(&none, &none, INT64_MAX / 2 + 1, 2, false, &many), ST_OK);
+    assert_int_equal(graph_cat((Graph *[]){many, many}, 2, &out), ST_NOMEM);
+    assert_non_null(strstr(err_message(), "2 graphs are more than can be counted"));
+    assert_int_equal(graph_sorted(many, NULL, &out), ST_NOMEM);
+    assert_int_equal(graph_add_self_loops(many, &out), ST_INVAL);
+    assert_string_equal(err_message(), "a self loop needs one set of nodes, but there are "
+                                       "4611686018427387904 sources and 2 destinations");
+    graph_unref(many);
     assert_int_equal(graph_regular(-1, 2, &out), ST_INVAL);
     assert_string_equal(err_message(), "num_nodes: -1 is negative");
     assert_int_equal(graph_regular(2, -1, &out), ST_INVAL);
@@ -118,14 +128,19 @@ static Status all_there_is(Graph **out) {
     static const int64_t src[] = {2, 0, 2, 0}, dst[] = {2, 0, 0, 2};
     IndexArray s = wide_array(src, 4), d = wide_array(dst, 4), p = wide_array(ptr_ok, 3),
                c = wide_array(col_ok, 4);
-    Graph *made[3] = {0};
+    enum { MADE = 7 };
+    Graph *made[MADE] = {0};
     const Csr *csr;
     Status st = graph_from_coo(&s, &d, -1, -1, true, &made[0]);
     if (!st) st = graph_from_csr(&p, &c, 3, true, &made[1]);
     if (!st) st = graph_regular(3, 2, &made[2]);
-    for (int i = 0; i < 3 && !st; i++) st = graph_csr(made[i], false, &csr);
+    if (!st) st = graph_cat(made, 3, &made[3]);
+    if (!st) st = graph_add_self_loops(made[0], &made[4]);
+    if (!st) st = graph_sorted(made[0], NULL, &made[5]);
+    if (!st) st = graph_transpose(made[0], &made[6]);
+    for (int i = 0; i < MADE && !st; i++) st = graph_csr(made[i], false, &csr);
     if (!st) *out = graph_ref(made[0]);
-    for (int i = 0; i < 3; i++) graph_unref(made[i]);
+    for (int i = 0; i < MADE; i++) graph_unref(made[i]);
     return st;
 }
 

@@ -147,11 +147,19 @@ TG_API tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, 
                                           bool full);
 /* Sources and destinations exchanged; edges keep their numbers. O(nodes + edges), once a graph. */
 TG_API tg_graph *tg_graph_transpose(const tg_graph *g);
+/* Relations from relations, O(nodes + edges). What an edge field of the result is, in terms of those given:
+ * cat: block-diagonal, the nodes and edges of each graph after those of the ones before: the fields one after the
+ * other. add_self_loops: edge num_edges + i is i -> i, for each node and whether it has a loop or not: num_nodes rows
+ * are appended; num_src and num_dst must be the same. sorted: edges numbered by destination, then source, ties as they
+ * were: row e is row order[e] (num_edges entries; may be NULL). */
+TG_API tg_graph *tg_graph_cat(const tg_graph *const *graphs, size_t num_graphs);
+TG_API tg_graph *tg_graph_add_self_loops(const tg_graph *g);
+TG_API tg_graph *tg_graph_sorted(const tg_graph *g, int64_t *order);
 /* NULL is fine, here and in every *_free. */
 TG_API void tg_graph_free(tg_graph *g);
 
-/* Counts of a graph; of NULL 0. findings: text that lives as long as the graph. equal: the same edges with
- * the same numbers, O(nodes + edges). */
+/* Counts of a graph; of NULL 0. findings: text that lives as long as the graph, a line each; a derived graph has
+ * none. equal: the same edges with the same numbers, O(nodes + edges). */
 TG_API int64_t tg_graph_num_src(const tg_graph *g);
 TG_API int64_t tg_graph_num_dst(const tg_graph *g);
 TG_API int64_t tg_graph_num_edges(const tg_graph *g);
@@ -163,6 +171,12 @@ TG_API tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst);
  * the number of the edge at each position. */
 TG_API tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx,
                                int64_t *edge);
+/* Edges at each destination and at each source: num_dst and num_src entries; either may be NULL. */
+TG_API tg_status tg_graph_degrees(const tg_graph *g, int64_t *in, int64_t *out);
+/* The number of edges i -> i; 0 where num_src and num_dst differ. */
+TG_API tg_status tg_graph_self_loops(const tg_graph *g, int64_t *count);
+/* What is known of a graph and how it lies in memory: a line each, "name: value". Yours: tg_free. */
+TG_API char *tg_graph_explain(const tg_graph *g);
 
 /* ---- programs ---- */
 

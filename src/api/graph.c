@@ -107,19 +107,48 @@ tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t
     return make(q);
 }
 
-typedef struct {
-    Graph *g, *out;
-} Transposing;
+/* ---- relations from relations ---- */
 
-static Status transpose_body(void *ctx) {
-    Transposing *q = ctx;
-    return graph_transpose(q->g, &q->out);
+typedef struct {
+    Graph *const *graphs;
+    int64_t num_graphs, *order;
+    enum { BY_transpose, BY_cat, BY_sort, BY_loops } how;
+    Graph *out;
+} Deriving;
+
+static Status derive_body(void *ctx) {
+    Deriving *q = ctx;
+    switch (q->how) {
+    case BY_transpose: return graph_transpose(q->graphs[0], &q->out);
+    case BY_cat: return graph_cat(q->graphs, q->num_graphs, &q->out);
+    case BY_sort: return graph_sorted(q->graphs[0], q->order, &q->out);
+    case BY_loops: return graph_add_self_loops(q->graphs[0], &q->out);
+    }
+    TIGA_UNREACHABLE("way to derive a graph");
+}
+
+static tg_graph *derive(Deriving q) {
+    for (int64_t k = 0; k < q.num_graphs; k++)
+        if (!q.graphs[k]) return door_null("graph"), NULL;
+    return door_run(derive_body, &q) ? NULL : (tg_graph *)q.out;
 }
 
 tg_graph *tg_graph_transpose(const tg_graph *g) {
-    Transposing q = {graph_of(g), NULL};
-    if (!g) return door_null("graph"), NULL;
-    return door_run(transpose_body, &q) ? NULL : (tg_graph *)q.out;
+    return derive((Deriving){(Graph *[]){graph_of(g)}, 1, .how = BY_transpose});
+}
+
+tg_graph *tg_graph_cat(const tg_graph *const *graphs, size_t num_graphs) {
+    if (!graphs && num_graphs) return door_null("graphs"), NULL;
+    return derive(
+        (Deriving){(Graph *const *)(uintptr_t)graphs, (int64_t)num_graphs, .how = BY_cat});
+}
+
+tg_graph *tg_graph_sorted(const tg_graph *g, int64_t *order) {
+    return derive((Deriving){(Graph *[]){graph_of(g)}, 1, order, BY_sort});
+}
+
+tg_graph *tg_graph_add_self_loops(const tg_graph *g) {
+    return derive((Deriving){(Graph *[]){graph_of(g)}, 1, .how = BY_loops});
 }
 
 void tg_graph_free(tg_graph *g) { graph_unref(graph_of(g)); }
@@ -138,13 +167,13 @@ bool tg_graph_equal(const tg_graph *a, const tg_graph *b) {
 
 /* ---- reading a relation back ---- */
 
-static int64_t index_at(const void *data, bool wide, int64_t k) {
-    return wide ? ((const int64_t *)data)[k] : ((const int32_t *)data)[k];
-}
-
+enum { EXPLAIN_SIZE = 2048 };
 typedef struct {
     Graph *g;
     const Csr *rows;
+    const GraphFacts *facts;
+    int64_t *src, *dst;
+    char text[EXPLAIN_SIZE];
 } Reading;
 
 static Status rows_body(void *ctx) {
@@ -152,35 +181,65 @@ static Status rows_body(void *ctx) {
     return graph_csr(q->g, true, &q->rows);
 }
 
-static tg_status read_rows(const tg_graph *g, const Csr **rows) {
-    Reading q = {graph_of(g), NULL};
-    if (!g) return door_null("graph");
-    tg_status st = door_run(rows_body, &q);
-    *rows = q.rows;
-    return st;
+static Status facts_body(void *ctx) {
+    Reading *q = ctx;
+    return graph_facts(q->g, &q->facts);
+}
+
+static Status edges_body(void *ctx) {
+    Reading *q = ctx;
+    return graph_edges(q->g, q->src, q->dst);
+}
+
+static Status explain_body(void *ctx) {
+    Reading *q = ctx;
+    return graph_explain(q->g, q->text, sizeof q->text);
 }
 
 tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst) {
-    const Csr *rows = NULL;
-    tg_status st = read_rows(g, &rows);
-    if (st || !src || !dst) return st ? st : door_null(!src ? "src" : "dst");
-    for (int64_t i = 0; i < rows->num_rows; i++)
-        for (int64_t p = rows->row_ptr[i]; p < rows->row_ptr[i + 1]; p++) {
-            int64_t e = rows->edge ? index_at(rows->edge, rows->wide, p) : p;
-            src[e] = index_at(rows->col, rows->wide, p);
-            dst[e] = i;
-        }
-    return TG_OK;
+    Reading q = {graph_of(g), .src = src, .dst = dst};
+    if (!g) return door_null("graph");
+    if ((!src || !dst) && graph_num_edges(q.g)) return door_null(!src ? "src" : "dst");
+    return door_run(edges_body, &q);
+}
+
+static int64_t index_at(const void *data, bool wide, int64_t k) {
+    return wide ? ((const int64_t *)data)[k] : ((const int32_t *)data)[k];
 }
 
 tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx, int64_t *edge) {
-    const Csr *rows = NULL;
-    tg_status st = read_rows(g, &rows);
-    if (st || !row_ptr || !col_idx) return st ? st : door_null(!row_ptr ? "row_ptr" : "col_idx");
+    Reading q = {graph_of(g)};
+    if (!g) return door_null("graph");
+    if (!row_ptr || !col_idx) return door_null(!row_ptr ? "row_ptr" : "col_idx");
+    tg_status st = door_run(rows_body, &q);
+    if (st) return st;
+    const Csr *rows = q.rows;
     memcpy(row_ptr, rows->row_ptr, (size_t)(rows->num_rows + 1) * sizeof *row_ptr);
     for (int64_t p = 0; p < rows->num_edges; p++) {
         col_idx[p] = index_at(rows->col, rows->wide, p);
         if (edge) edge[p] = rows->edge ? index_at(rows->edge, rows->wide, p) : p;
     }
     return TG_OK;
+}
+
+tg_status tg_graph_degrees(const tg_graph *g, int64_t *in, int64_t *out) {
+    if (!g) return door_null("graph");
+    if (in) graph_degrees(graph_of(g), true, in);
+    if (out) graph_degrees(graph_of(g), false, out);
+    return TG_OK;
+}
+
+tg_status tg_graph_self_loops(const tg_graph *g, int64_t *count) {
+    Reading q = {graph_of(g)};
+    if (!g || !count) return door_null(!g ? "graph" : "count");
+    if (!graph_is_homogeneous(q.g)) return *count = 0, TG_OK;
+    tg_status st = door_run(facts_body, &q);
+    if (!st) *count = q.facts->self_loops;
+    return st;
+}
+
+char *tg_graph_explain(const tg_graph *g) {
+    Reading q = {graph_of(g)};
+    if (!g) return door_null("graph"), NULL;
+    return door_run(explain_body, &q) ? NULL : door_text(q.text);
 }

@@ -5,6 +5,7 @@
 #include "base/pool.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,10 +17,6 @@ typedef struct {
 static void keep_least(_Atomic int64_t *least, int64_t value) {
     int64_t seen = atomic_load(least);
     while (value < seen && !atomic_compare_exchange_weak(least, &seen, value)) {}
-}
-
-static int64_t edge_at(const Csr *c, int64_t p) {
-    return c->edge ? index_get(c->edge, c->wide, p) : p;
 }
 
 /* Row r, as far as positions [begin, end) of it go. */
@@ -87,7 +84,7 @@ static Status duplicates_find(const Csr *c, int64_t *number, int64_t *first) {
 
 static size_t put(char *text, size_t size, size_t used, const char *what, int64_t number,
                   const char *unit, int64_t first) {
-    const char *between = used ? "; " : "";
+    const char *between = used ? "\n" : "";
     return used + (size_t)snprintf(text + used, size - used,
                                    "%s%" PRId64 " %s (first: %s %" PRId64 ")", between, number,
                                    what, unit, first);
@@ -105,6 +102,62 @@ Status findings_write(const Csr *c, char *text, size_t size) {
         n = put(text, size, n, "self loops", f.self_loops, "edge", f.first_self_loop);
     if (!f.sorted)
         snprintf(text + n, size - n, "%srows are not sorted (first: row %" PRId64 ")",
-                 n ? "; " : "", f.first_unsorted_row);
+                 n ? "\n" : "", f.first_unsorted_row);
+    return ST_OK;
+}
+
+/* ---- in words ---- */
+
+typedef struct {
+    char *text;
+    size_t size, used;
+} Lines;
+
+static void __attribute__((format(printf, 2, 3))) line(Lines *l, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(l->text + l->used, l->size - l->used, format, args);
+    va_end(args);
+    l->used += (size_t)n < l->size - l->used ? (size_t)n : l->size - l->used - 1;
+}
+
+static void explain_degrees(Lines *l, const Csr *c) {
+    int64_t least = INT64_MAX, empty = 0;
+    for (int64_t r = 0; r < c->num_rows; r++) {
+        int64_t n = c->row_ptr[r + 1] - c->row_ptr[r];
+        if (n < least) least = n;
+        empty += !n;
+    }
+    if (c->num_rows)
+        line(l,
+             "in-degree: %" PRId64 " to %" PRId64 ", mean %.4g; %" PRId64
+             " destinations have none\n",
+             least, c->max_degree, (double)c->num_edges / (double)c->num_rows, empty);
+}
+
+Status graph_explain(Graph *g, char *text, size_t size) {
+    const Csr *c;
+    const GraphFacts *f;
+    Lines l = {text, size, 0};
+    Status st = graph_csr(g, true, &c);
+    if (!st) st = graph_facts(g, &f);
+    if (st) return st;
+    line(&l, "relation: %" PRId64 " sources, %" PRId64 " destinations, %" PRId64 " edges\n",
+         c->num_cols, c->num_rows, c->num_edges);
+    explain_degrees(&l, c);
+    line(&l, "edge order: %s\n",
+         c->edge ? "the caller's; rows are read through a permutation" : "by destination");
+    if (f->sorted) line(&l, "rows: sources ascend\n");
+    else line(&l, "rows: sources do not ascend in row %" PRId64 "\n", f->first_unsorted_row);
+    if (graph_is_homogeneous(g)) line(&l, "self loops: %" PRId64 "\n", f->self_loops);
+    line(&l, "indices: %d bits\n", c->wide ? 64 : 32);
+    line(&l, "chunks: %" PRId64 "%s\n", c->num_chunks,
+         c->has_split ? ", some a part of one row" : "");
+    line(&l, "memory: %" PRIu64 " bytes", graph_bytes(g));
+    for (const char *p = graph_findings(g); *p;) {
+        size_t n = strcspn(p, "\n");
+        line(&l, "\nfinding: %.*s", (int)n, p);
+        p += n + (p[n] != 0);
+    }
     return ST_OK;
 }

@@ -66,7 +66,7 @@ int64_t graph_num_src(const Graph *g) { return g->swapped ? g->core->num_dst : g
 int64_t graph_num_dst(const Graph *g) { return g->swapped ? g->core->num_src : g->core->num_dst; }
 int64_t graph_num_edges(const Graph *g) { return g->core->num_edges; }
 bool graph_is_homogeneous(const Graph *g) { return g->core->num_src == g->core->num_dst; }
-const char *graph_findings(const Graph *g) { return g->core->findings; }
+const char *graph_findings(const Graph *g) { return g->swapped ? "" : g->core->findings; }
 
 Status graph_transpose(Graph *g, Graph **out) {
     *out = graph_ref(&g->core->view[!g->swapped]);
@@ -146,6 +146,22 @@ Status graph_facts(Graph *g, const GraphFacts **out) {
     }
     *out = &g->facts;
     return ST_OK;
+}
+
+static void count_rows(const Csr *c, int64_t *degree) {
+    for (int64_t r = 0; r < c->num_rows; r++) degree[r] = c->row_ptr[r + 1] - c->row_ptr[r];
+}
+
+static void count_cols(const Csr *c, int64_t *degree) {
+    memset(degree, 0, (size_t)c->num_cols * sizeof *degree);
+    for (int64_t p = 0; p < c->num_edges; p++) degree[index_get(c->col, c->wide, p)]++;
+}
+
+void graph_degrees(const Graph *g, bool by_dst, int64_t *degree) {
+    const Core *core = g->core;
+    if (by_dst != g->swapped) count_rows(&core->by_dst, degree);
+    else if (atomic_load(&core->has_src)) count_rows(&core->by_src, degree);
+    else count_cols(&core->by_dst, degree);
 }
 
 /* ---- as a value ---- */

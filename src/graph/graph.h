@@ -55,14 +55,27 @@ Status graph_from_coo(const IndexArray *src, const IndexArray *dst, int64_t num_
 /* dst i gathers from (i * degree + k) mod num_nodes, k in [0, degree). */
 Status graph_regular(int64_t num_nodes, int64_t degree, Graph **out);
 
+/* Relations from relations, derive.c. graph_cat: nodes and edges of each after those of the ones
+ * before. graph_sorted: edges renumbered by (destination, source), ties as they were; order (may be
+ * NULL) takes the former number of each. graph_add_self_loops: edge num_edges + i is i -> i, also
+ * where there is such an edge already; refused where the node sets have different sizes. give. */
+Status graph_cat(Graph *const *graphs, int64_t num_graphs, Graph **out);
+Status graph_sorted(Graph *g, int64_t *order, Graph **out);
+Status graph_add_self_loops(Graph *g, Graph **out);
+/* Edges at each destination (by_dst) or source; degree has an entry for each. Builds nothing. */
+void graph_degrees(const Graph *g, bool by_dst, int64_t *degree);
+/* The ends of every edge in the order of their numbers. */
+Status graph_edges(Graph *g, int64_t *src, int64_t *dst);
+
 Graph *graph_ref(Graph *g);
 void graph_unref(Graph *g); /* NULL is fine */
 
 int64_t graph_num_src(const Graph *g);
 int64_t graph_num_dst(const Graph *g);
 int64_t graph_num_edges(const Graph *g);
-bool graph_is_homogeneous(const Graph *g);  /* num_src == num_dst */
-const char *graph_findings(const Graph *g); /* "" where nothing was asked or found */
+bool graph_is_homogeneous(const Graph *g); /* num_src == num_dst */
+/* A line each; "" where nothing was asked or found, and of a transposed graph. */
+const char *graph_findings(const Graph *g);
 
 /* Grouped by destination (by_dst) or by source; the latter is built on first use, once, safely from
  * many threads. */
@@ -82,6 +95,9 @@ typedef struct {
     int64_t first_unsorted_row, first_self_loop; /* -1 where there is none; the loop is an edge */
 } GraphFacts;
 Status graph_facts(Graph *g, const GraphFacts **out);
+
+/* What there is to say, lines "name: value", cut off at size. */
+Status graph_explain(Graph *g, char *text, size_t size);
 
 uint64_t graph_bytes(const Graph *g); /* memory held, cached facts included */
 

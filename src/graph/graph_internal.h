@@ -51,6 +51,11 @@ INLINE void index_put(void *a, bool wide, int64_t i, int64_t value) {
     else ((int32_t *)a)[i] = (int32_t)value;
 }
 
+/* The number of the edge at position p. */
+INLINE int64_t edge_at(const Csr *c, int64_t p) {
+    return c->edge ? index_get(c->edge, c->wide, p) : p;
+}
+
 /* ---- blocks: n entries in pieces for pool_run ---- */
 
 enum { MAX_BLOCKS = 64, BLOCK_ENTRIES = 32768 };
@@ -80,7 +85,15 @@ Status array_copy_row_ptr(const IndexArray *a, int64_t num_edges, int64_t *to);
 /* group.c. Fills row_ptr, col, edge from edges in the order of their numbers: key is the end that
  * rows are made of, other the opposite one. Counts and width of c are set. */
 Status group_edges(Csr *c, const void *key, const void *other);
-/* The opposite of it: the ends of c's edges in the order of their numbers; gives. key is NULL where
+/* Where the ends of c's edges go: entry first + e of both lists, each node shifted. */
+typedef struct {
+    const Csr *c;
+    bool wide; /* of the lists */
+    int64_t first, add_row, add_col;
+    void *row, *col; /* col NULL: left out */
+} Ends;
+Status ends_write(Ends e);
+/* The opposite of group_edges: the ends of c's edges in the order of their numbers; gives. key is NULL where
  * c->col is in that order already. */
 Status ungroup_edges(const Csr *c, void **key, void **other);
 

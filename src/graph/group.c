@@ -175,40 +175,37 @@ Status group_edges(Csr *c, const void *key, const void *other) {
 
 /* ---- back to the order of the edges ---- */
 
-typedef struct {
-    const Csr *c;
-    void *key, *other;
-} Ungroup;
-
-INLINE void ungroup_chunk(const Ungroup *u, const Chunk *chunk, bool wide) {
-    const Csr *c = u->c;
+INLINE void write_chunk(const Ends *e, const Chunk *chunk, bool wide) {
+    const Csr *c = e->c;
     for (int64_t r = chunk->row, p = chunk->edge; r < chunk->row_end; r++) {
         int64_t end = chunk->part ? chunk->edge_end : c->row_ptr[r + 1];
         for (; p < end; p++) {
-            int64_t e = c->edge ? index_get(c->edge, wide, p) : p;
-            index_put(u->other, wide, e, r);
-            if (u->key) index_put(u->key, wide, e, index_get(c->col, wide, p));
+            int64_t at = e->first + edge_at(c, p);
+            index_put(e->row, wide, at, e->add_row + r);
+            if (e->col) index_put(e->col, wide, at, e->add_col + index_get(c->col, c->wide, p));
         }
     }
 }
 
-static void ungroup(void *ctx, int64_t k) {
-    Ungroup *u = ctx;
-    if (u->c->wide) ungroup_chunk(u, &u->c->chunks[k], true);
-    else ungroup_chunk(u, &u->c->chunks[k], false);
+static void write_ends(void *ctx, int64_t k) {
+    const Ends *e = ctx;
+    if (e->wide) write_chunk(e, &e->c->chunks[k], true);
+    else write_chunk(e, &e->c->chunks[k], false);
 }
 
+Status ends_write(Ends e) { return pool_run(e.c->num_chunks, write_ends, &e); }
+
 Status ungroup_edges(const Csr *c, void **key, void **other) {
-    Ungroup u = {.c = c};
-    Status st = buffer_new("edge ends", c->num_edges, 0, index_size(c->wide), &u.other);
-    if (!st && c->edge) st = buffer_new("edge ends", c->num_edges, 0, index_size(c->wide), &u.key);
-    if (!st) st = pool_run(c->num_chunks, ungroup, &u);
+    Ends e = {.c = c, .wide = c->wide};
+    Status st = buffer_new("edge ends", c->num_edges, 0, index_size(c->wide), &e.row);
+    if (!st && c->edge) st = buffer_new("edge ends", c->num_edges, 0, index_size(c->wide), &e.col);
+    if (!st) st = ends_write(e);
     if (st) {
-        mem_free(u.key);
-        mem_free(u.other);
+        mem_free(e.row);
+        mem_free(e.col);
         return st;
     }
-    *key = u.key;
-    *other = u.other;
+    *key = e.col;
+    *other = e.row;
     return ST_OK;
 }
