@@ -491,6 +491,81 @@ static inline void guarded_distance(const P *p) {
     OUT("z", SUM(ir_where(p->f, LT(zero, r2), DIV(K(1), r), zero)));
 }
 
+/* ---- scans ---- */
+
+/* Two scalars a side of a body: states s, t and operands x, y. */
+typedef struct {
+    Fn *f;
+    Val s, t, x, y;
+} Body;
+
+static inline Body body_new(const P *p, int states) {
+    Type scalar = type_scalar(DT_f64, SET_ALL);
+    Body b = {.f = ir_new(p->f->arena, "body")};
+    b.s = ir_input(b.f, "s", scalar);
+    if (states > 1) b.t = ir_input(b.f, "t", scalar);
+    b.x = ir_input(b.f, "x", scalar);
+    b.y = ir_input(b.f, "y", scalar);
+    return b;
+}
+
+static inline Val scan2(const P *p, const Body *b, int states, int flags, Map m, Val first, Val x,
+                        Val y) {
+    Val operands[] = {first, first, x, y};
+    Scan s = {m, flags, (uint32_t)states, 2, b->f};
+    return ir_row_scan(p->f, &s, operands + 2 - states);
+}
+
+/* s = x s + y, with gradients along the row alone */
+static inline void recurrence(const P *p) {
+    Body b = body_new(p, 1);
+    ir_add_result(b.f, "s", ir_add(b.f, ir_mul(b.f, b.x, b.s), b.y));
+    Val x = SRC(in(p, "x", p->U, 1, 2)),
+        y = MUL(in(p, "w", p->E, 1, 2), DST(in(p, "z", p->V, 1, 2)));
+    OUT("y", part(p, scan2(p, &b, 1, 0, p->dst, in(p, "s0", p->V, 1, 2), x, y), 0));
+}
+
+/* A product of complex numbers, with the way there as an edge result; along the sources, backward. */
+static inline void spiral(const P *p, int flags, Map m, Set rows) {
+    Body b = body_new(p, 2);
+    Val re = ir_sub(b.f, ir_mul(b.f, b.s, b.x), ir_mul(b.f, b.t, b.y));
+    Val im = ir_add(b.f, ir_mul(b.f, b.s, b.y), ir_mul(b.f, b.t, b.x));
+    ir_add_result(b.f, "re", re);
+    ir_add_result(b.f, "im", im);
+    if (flags != SCAN_tree) ir_add_result(b.f, "norm", ir_tanh(b.f, ir_mul(b.f, re, im)));
+    Val x = SRC(in(p, "x", p->U, 0)), y = MUL(in(p, "w", p->E, 0), DST(in(p, "z", p->V, 0)));
+    Val v = scan2(p, &b, 2, flags, m, in(p, "one", rows, 0), x, y);
+    OUT("re", part(p, v, 0));
+    OUT("im", part(p, v, 1));
+    if (flags != SCAN_tree) OUT("norm", part(p, v, 2));
+}
+
+static inline void spiral_on(const P *p) { spiral(p, 0, p->dst, p->V); }
+static inline void spiral_back(const P *p) { spiral(p, SCAN_reverse, p->src, p->U); }
+static inline void spiral_tree(const P *p) { spiral(p, SCAN_tree, p->dst, p->V); }
+
+/* What a scan gives on its way, summed where its rows are not and again where they are; a state that
+ * counts and one that chooses. */
+static inline void running(const P *p) {
+    Type scalar = type_scalar(DT_f64, SET_ALL), whole = type_scalar(DT_i64, SET_ALL);
+    Fn *b = ir_new(p->f->arena, "body");
+    Val n = ir_input(b, "n", whole), s = ir_input(b, "s", scalar), x = ir_input(b, "x", scalar);
+    Val odd = ir_eq(b, ir_mod(b, n, ir_const(b, whole, 2)), ir_const(b, whole, 1));
+    Val next = ir_where(b, odd, ir_mul(b, s, x), ir_add(b, s, x));
+    ir_add_result(b, "n", ir_add(b, n, ir_const(b, whole, 1)));
+    ir_add_result(b, "s", next);
+    ir_add_result(b, "before", s);
+    Val m = MUL(in(p, "w", p->E, 1, 3), SRC(in(p, "x", p->U, 1, 3)));
+    Type t = *ir_type(p->f, m);
+    t.set = p->V;
+    Val operands[] = {ir_const(p->f, type_with_dtype(t, DT_i64), 0), ir_const(p->f, t, 0.5), m};
+    Val v = ir_row_scan(p->f, &(Scan){p->dst, 0, 2, 1, b}, operands);
+    Val far = SUB(part(p, v, 2), DST(part(p, v, 1)));
+    OUT("y", part(p, v, 1));
+    OUT("back", ir_reduce(p->f, MUL(far, far), p->src));
+    OUT("here", SUM(ir_tanh(p->f, far)));
+}
+
 typedef struct {
     const char *name;
     void (*build)(const P *p);
@@ -531,6 +606,11 @@ static const Program programs[] = {
     PROGRAM(dense_views),
     PROGRAM(elementwise),
     PROGRAM(guarded_distance),
+    PROGRAM(recurrence),
+    PROGRAM(spiral_on),
+    PROGRAM(spiral_back),
+    PROGRAM(spiral_tree),
+    PROGRAM(running),
 #undef PROGRAM
 };
 enum { NUM_PROGRAMS = sizeof programs / sizeof *programs };

@@ -146,6 +146,19 @@ static Val build_softmax(const Case *c, Op op) {
     return ir_softmax(c->f, input(c, "s", s), x_input(c), map_leaving(c));
 }
 
+static Val build_row_scan(const Case *c, Op op) {
+    static const int flags[] = {0, SCAN_reverse, SCAN_tree, 0};
+    (void)op;
+    if (c->set != SET_edges) return 0;
+    Type scalar = type_scalar(c->dtype, SET_ALL);
+    Fn *b = ir_new(c->f->arena, "body");
+    Val s = ir_input(b, "s", scalar), x = ir_input(b, "x", scalar);
+    ir_add_result(b, "s", c->dtype == DT_bool ? ir_or(b, s, x) : ir_add(b, s, x));
+    if (c->rank == 3) ir_add_result(b, "before", s);
+    Val operands[] = {input(c, "s", type_with_set(case_type(c), SET_w)), x_input(c)};
+    return ir_row_scan(c->f, &(Scan){map_dst(0), flags[c->rank], 1, 1, b}, operands);
+}
+
 static Val build_degree(const Case *c, Op op) {
     (void)op;
     return ir_degree(c->f, map_leaving(c));

@@ -91,17 +91,6 @@ static Status check_regions(const Reducer *r) {
     return ST_OK;
 }
 
-static const Fn *copy_region(Arena *a, const Fn *from) {
-    Fn *f = ir_new(a, from->name);
-    Val *memo = ARENA_ARRAY(a, Val, ir_count(from));
-    for (uint32_t k = 0; k < from->inputs.len; k++)
-        ir_copy(f, from, from->inputs.data[k].val, memo);
-    for (uint32_t k = 0; k < from->results.len; k++)
-        ir_add_result(f, from->results.data[k].name,
-                      ir_copy(f, from, from->results.data[k].val, memo));
-    return f;
-}
-
 Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
                    const Fn *combine, const Fn *finalize, Reducer **out) {
     const Fn *const regions[] = {identity, lift, combine, finalize};
@@ -109,10 +98,10 @@ Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity
         if (regions[k]->status) return regions[k]->status;
     Reducer *r = ARENA_NEW(takes, Reducer);
     *r = (Reducer){.arena = takes, .name = arena_str(takes, name), .flags = flags};
-    r->identity = copy_region(takes, identity);
-    r->lift = copy_region(takes, lift);
-    r->combine = copy_region(takes, combine);
-    r->finalize = copy_region(takes, finalize);
+    r->identity = ir_copy_region(takes, identity);
+    r->lift = ir_copy_region(takes, lift);
+    r->combine = ir_copy_region(takes, combine);
+    r->finalize = ir_copy_region(takes, finalize);
     r->num_state = r->lift->results.len;
     Status st = check_regions(r);
     if (st) return st;

@@ -21,8 +21,6 @@ bool analyze_is_flat(const Emit *e, Val v) {
     return true;
 }
 
-static bool is_anchor(Op op) { return op == OP_reduce || op == OP_rmax || op == OP_softmax; }
-
 static bool is_view(Op op) {
     return op == OP_bcast || op == OP_transpose || op == OP_slice || op == OP_reshape;
 }
@@ -102,7 +100,7 @@ static void note_crossing(Emit *e, Val gather) {
 static bool has_no_cell(const Emit *e, Val v) {
     Op op = ir_op(e->f, v);
     bool inline_constant = op == OP_constant && !e->info[v].viewed;
-    return is_anchor(op) || op == OP_result || inline_constant || is_outer_gather(e, v);
+    return op_is_reduction(op) || op == OP_result || inline_constant || is_outer_gather(e, v);
 }
 
 /* Large values that `end` alone computes do not go on a stack but behind the slots. */
@@ -213,7 +211,7 @@ Status analyze_run(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live) note_user(e, v);
     for (Val v = 1; v < ir_count(e->f); v++)
-        if (e->info[v].live && is_anchor(ir_op(e->f, v))) add_acc(e, v);
+        if (e->info[v].live && op_is_reduction(ir_op(e->f, v))) add_acc(e, v);
     place_cells(e);
     place_copies(e);
     return ST_OK;

@@ -14,14 +14,14 @@ typedef struct {
     Dtype dtype;
     int cell;
     LLVMValueRef row; /* of outer, at hand */
-} Scan;
+} Running;
 
 /* Step k is element k from the end that the sum starts at. */
-static LLVMValueRef place_of(Emit *e, const Scan *s, LLVMValueRef k) {
+static LLVMValueRef place_of(Emit *e, const Running *s, LLVMValueRef k) {
     return s->reverse ? LLVMBuildSub(e->builder, emit_i64(e, s->count - 1), k, "") : k;
 }
 
-static LLVMValueRef fetch(Emit *e, const Scan *s, LLVMValueRef k, Block b) {
+static LLVMValueRef fetch(Emit *e, const Running *s, LLVMValueRef k, Block b) {
     LLVMValueRef along = emit_mul(e, place_of(e, s, k), emit_i64(e, s->stride));
     LLVMValueRef at = emit_add(e, view_element(e, &s->outer, s->row), emit_i64(e, s->offset));
     View c = view_coalesce(&s->inner);
@@ -30,7 +30,7 @@ static LLVMValueRef fetch(Emit *e, const Scan *s, LLVMValueRef k, Block b) {
     return view_load(e, &s->inner, view_advance(e, s->source, emit_add(e, at, along), reach), b);
 }
 
-static void put(Emit *e, const Scan *s, LLVMValueRef k, Block b, LLVMValueRef value) {
+static void put(Emit *e, const Running *s, LLVMValueRef k, Block b, LLVMValueRef value) {
     LLVMValueRef row = emit_add(e, emit_mul(e, s->row, emit_i64(e, s->count)), place_of(e, s, k));
     LLVMValueRef at = emit_add(e, emit_mul(e, row, emit_i64(e, s->width)), b.offset);
     LLVMValueRef ptr = cell_pointer(e, s->cell);
@@ -41,7 +41,7 @@ static void put(Emit *e, const Scan *s, LLVMValueRef k, Block b, LLVMValueRef va
 /* ---- few: all sums, then all stores ---- */
 
 typedef struct {
-    const Scan *scan;
+    const Running *scan;
     LLVMValueRef sum[FEW][FEW_VECTORS];
     int64_t step;
 } Sums;
@@ -58,7 +58,7 @@ static void store_block(Emit *e, Block b, void *ctx) {
     put(e, q->scan, emit_i64(e, q->step), b, q->sum[q->step][b.number]);
 }
 
-static void scan_few(Emit *e, const Scan *s) {
+static void scan_few(Emit *e, const Running *s) {
     Sums q = {.scan = s};
     for (q.step = 0; q.step < s->count; q.step++) emit_blocks(e, s->width, sum_block, &q);
     for (int64_t i = 0; i < s->count; i++) {
@@ -70,7 +70,7 @@ static void scan_few(Emit *e, const Scan *s) {
 /* ---- many ---- */
 
 static void scan_block(Emit *e, Block b, void *ctx) {
-    const Scan *s = ctx;
+    const Running *s = ctx;
     LLVMTypeRef type = emit_vec(e, s->dtype, b.lanes);
     LLVMValueRef zero = emit_i64(e, 0), temp = emit_temp(e, type), x = fetch(e, s, zero, b);
     put(e, s, zero, b, x);
@@ -82,7 +82,7 @@ static void scan_block(Emit *e, Block b, void *ctx) {
     emit_loop_end(e, &l);
 }
 
-static void scan_row(Emit *e, const Scan *s) {
+static void scan_row(Emit *e, const Running *s) {
     bool few = s->count <= FEW && s->count * emit_num_blocks(e, s->width) <= FEW_VECTORS;
     if (few && !emit_rolled(e, s->width)) scan_few(e, s);
     else emit_block_loop(e, s->width, scan_block, (void *)s);
@@ -93,15 +93,15 @@ void scan_fill(Emit *e, Val v) {
     View w = view_of(e, ir_arg(e->f, v, 0));
     int axis = (int)axis_reverse[0];
     if (e->info[v].n == 0) return;
-    Scan s = {.outer = view_axes(&w, 0, axis),
-              .inner = view_axes(&w, axis + 1, w.rank - axis - 1),
-              .source = view_source(e, w.base),
-              .offset = w.offset,
-              .stride = w.stride[axis],
-              .count = w.dim[axis],
-              .reverse = axis_reverse[1],
-              .dtype = (Dtype)ir_type(e->f, v)->dtype,
-              .cell = e->info[v].cell};
+    Running s = {.outer = view_axes(&w, 0, axis),
+                 .inner = view_axes(&w, axis + 1, w.rank - axis - 1),
+                 .source = view_source(e, w.base),
+                 .offset = w.offset,
+                 .stride = w.stride[axis],
+                 .count = w.dim[axis],
+                 .reverse = axis_reverse[1],
+                 .dtype = (Dtype)ir_type(e->f, v)->dtype,
+                 .cell = e->info[v].cell};
     s.width = view_numel(&s.inner);
     int64_t rows = view_numel(&s.outer);
     if (rows <= FEW_ROWS) {

@@ -42,18 +42,18 @@ static void cast_int(Dtype to, char *out, int64_t x) {
     else value_set_int(to, out, x);
 }
 
+void cast_elements(Dtype from, Dtype to, int64_t n, const char *a, char *out) {
+    for (int64_t i = 0; i < n; i++, a += dtype_size(from), out += dtype_size(to)) {
+        if (dtype_is_float(from)) cast_float(to, out, value_get_float(from, a));
+        else cast_int(to, out, value_get_int(from, a));
+    }
+}
+
 Status eval_cast(const Eval *q) {
     const Value *x = q->args[0], *y = q->out;
     Status st = eval_alloc(q, 0);
-    if (st) return st;
-    Dtype from = value_dtype(x), to = value_dtype(y);
-    for (int64_t i = 0; i < value_count(x); i++) {
-        const char *p = x->data + i * value_size(x);
-        char *out = y->data + i * value_size(y);
-        if (dtype_is_float(from)) cast_float(to, out, value_get_float(from, p));
-        else cast_int(to, out, value_get_int(from, p));
-    }
-    return ST_OK;
+    if (!st) cast_elements(value_dtype(x), value_dtype(y), value_count(x), x->data, y->data);
+    return st;
 }
 
 /* ---- moves ---- */

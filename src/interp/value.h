@@ -56,6 +56,8 @@ void strided_copy(int rank, const int64_t *dim, int size, char *to, const int64_
 /* Row major strides. */
 void dense_strides(int rank, const int64_t *dim, int size, int64_t *stride);
 
+/* out[i] = a[i] as another dtype. */
+void cast_elements(Dtype from, Dtype to, int64_t n, const char *a, char *out);
 /* out[i] = op(a[i], b[i], c[i]); dtype is that of the last operand; out may be a. */
 void elem_apply(Op op, Dtype dtype, int64_t n, const void *a, const void *b, const void *c,
                 void *out);

@@ -70,6 +70,12 @@ Set map_to(const Fn *f, Map m) {
     return map_is_dst(m) ? r->dst : r->src;
 }
 
+bool set_is_edges(const Fn *f, Set s) {
+    for (uint32_t r = 0; r < f->relations.len; r++)
+        if (f->relations.data[r].edges == s) return true;
+    return false;
+}
+
 /* ---- hash-consing ---- */
 
 static bool is_unique(Op op) { return op == OP_traverse || op == OP_launch; }
@@ -86,10 +92,15 @@ static uint64_t hash_node(const Fn *f, Op op, const Val *args, uint32_t num_args
     h = hash_bytes(type, sizeof type, h);
     h = hash_bytes(t->dim, sizeof t->dim, h);
     for (uint32_t k = 0; k < num_args; k++) h = hash_u64(f->nodes.data[args[k]].hash, h);
+    const Fn *body = op == OP_row_scan ? attr->body : NULL;
+    for (uint32_t k = 0; body && k < body->results.len; k++)
+        h = hash_u64(ir_node(body, body->results.data[k].val)->hash, h);
     return h;
 }
 
 static bool same_text(const char *a, const char *b) { return a == b || (a && b && !strcmp(a, b)); }
+
+static bool same_region(const Fn *a, const Fn *b);
 
 static bool same_node(const Node *n, Op op, const Val *args, uint32_t num_args, const Attr *attr) {
     const Attr *b = &n->attr;
@@ -97,7 +108,28 @@ static bool same_node(const Node *n, Op op, const Val *args, uint32_t num_args, 
            b->index == attr->index && b->bits == attr->bits && b->num_ints == attr->num_ints &&
            (num_args == 0 || !memcmp(n->args, args, num_args * sizeof *args)) &&
            (b->num_ints == 0 || !memcmp(b->ints, attr->ints, b->num_ints * sizeof *b->ints)) &&
-           type_equal(&b->type, &attr->type) && same_text(b->name, attr->name);
+           type_equal(&b->type, &attr->type) && same_text(b->name, attr->name) &&
+           (op != OP_row_scan || same_region(b->body, attr->body));
+}
+
+static bool same_bindings(const Binding *a, const Binding *b, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        if (a[k].val != b[k].val) return false;
+    return true;
+}
+
+/* By structure; regions come in one order (ir_copy_region). */
+static bool same_region(const Fn *a, const Fn *b) {
+    if (a == b) return true;
+    if (ir_count(a) != ir_count(b) || a->inputs.len != b->inputs.len ||
+        a->results.len != b->results.len)
+        return false;
+    for (Val v = 1; v < ir_count(a); v++) {
+        const Node *n = ir_node(b, v);
+        if (!same_node(ir_node(a, v), (Op)n->op, n->args, n->num_args, &n->attr)) return false;
+    }
+    return same_bindings(a->inputs.data, b->inputs.data, a->inputs.len) &&
+           same_bindings(a->results.data, b->results.data, a->results.len);
 }
 
 static Val *table_slot(const Fn *f, uint64_t hash, Op op, const Val *args, uint32_t num_args,
@@ -145,6 +177,7 @@ static Val append(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *
     n.types = arena_copy(a, types, num_results * sizeof *types);
     n.attr.ints = arena_copy(a, attr->ints, attr->num_ints * sizeof *attr->ints);
     if (attr->name) n.attr.name = arena_str(a, attr->name);
+    if (op == OP_row_scan) n.attr.body = ir_copy_region(a, attr->body);
     *vec_push(a, &f->nodes) = n;
     return f->nodes.len - 1;
 }
@@ -172,8 +205,9 @@ Val ir_emit(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr) 
         if (!args[k])
             return fail(f, err_set(ST_BUG, "%s: operand %u is no value", op_info[op].name, k));
     if (is_unique(op)) return emit_group(f, op, args, num_args, attr);
-    Type types[MAX_RESULTS];
+    Type few[MAX_RESULTS], *types = few;
     uint32_t num_results;
+    if (attr->body) types = ARENA_ARRAY(f->arena, Type, attr->body->results.len);
     Status st = type_infer(f, op, args, num_args, attr, types, &num_results);
     if (st) return fail(f, st);
     Val *sorted = NULL;
@@ -258,6 +292,24 @@ Val ir_copy(Fn *f, const Fn *from, Val v, Val *memo) {
     }
     arena_free(scratch);
     return memo[v];
+}
+
+Fn *ir_copy_region(Arena *a, const Fn *from) {
+    Fn *f = ir_new(a, from->name);
+    Val *memo = ARENA_ARRAY(a, Val, ir_count(from));
+    const uint8_t *live = ir_live(a, from);
+    for (Val v = 1; v < ir_count(from); v++) {
+        Attr attr = ir_node(from, v)->attr;
+        attr.name = NULL;
+        if (live[v] && ir_op(from, v) == OP_constant)
+            memo[v] = ir_emit(f, OP_constant, NULL, 0, &attr);
+    }
+    for (uint32_t k = 0; k < from->inputs.len; k++)
+        ir_copy(f, from, from->inputs.data[k].val, memo);
+    for (uint32_t k = 0; k < from->results.len; k++)
+        ir_add_result(f, from->results.data[k].name,
+                      ir_copy(f, from, from->results.data[k].val, memo));
+    return f;
 }
 
 uint8_t *ir_live(Arena *a, const Fn *f) {
@@ -403,6 +455,53 @@ Val ir_softmax(Fn *f, Val s, Val v, Map m) {
 
 Val ir_logsumexp(Fn *f, Val softmax) {
     return ir_add(f, ir_part(f, softmax, 1), ir_part(f, softmax, 2));
+}
+
+/* Of the operands from `first` on, those that the body looks at; keep marks what stays. */
+static uint32_t drop_unread(Fn *body, uint32_t first, uint8_t *keep) {
+    const uint8_t *live = ir_live(body->arena, body);
+    uint32_t kept = first;
+    for (uint32_t k = 0; k < body->inputs.len; k++) {
+        Binding b = body->inputs.data[k];
+        keep[k] = k < first || live[b.val];
+        if (keep[k] && k >= first) body->inputs.data[kept++] = b;
+    }
+    return body->inputs.len = kept;
+}
+
+/* The body's ends get the names that the text form gives by itself, so equal bodies are equal. */
+static Fn *scan_body(Arena *a, const Fn *from) {
+    Fn *body = ir_new(a, "body");
+    Val *memo = ARENA_ARRAY(a, Val, ir_count(from));
+    for (uint32_t k = 0; k < from->inputs.len; k++) {
+        Val v = from->inputs.data[k].val;
+        memo[v] = ir_input(body, arena_printf(a, "arg%u", k), *ir_type(from, v));
+    }
+    for (uint32_t k = 0; k < from->results.len; k++)
+        ir_add_result(body, arena_printf(a, "result%u", k),
+                      ir_copy(body, from, from->results.data[k].val, memo));
+    return body;
+}
+
+Val ir_row_scan(Fn *f, const Scan *s, const Val *operands) {
+    Arena *a = f->arena;
+    Fn *body = ir_copy_region(a, s->body);
+    uint32_t num = s->num_states + s->num_xs, n = 0;
+    uint8_t *keep = ARENA_ARRAY(a, uint8_t, num);
+    Val *kept = ARENA_ARRAY(a, Val, num);
+    if (body->status) return fail(f, body->status);
+    TIGA_ASSERT(body->inputs.len == num);
+    drop_unread(body, s->flags & SCAN_tree ? num : s->num_states, keep);
+    for (uint32_t k = 0; k < num; k++)
+        if (keep[k]) kept[n++] = operands[k];
+    int64_t ints[] = {s->num_states, s->flags};
+    Attr attr = {.map = s->map, .ints = ints, .num_ints = 2, .body = scan_body(a, body)};
+    return ir_emit(f, OP_row_scan, kept, n, &attr);
+}
+
+Scan ir_scan_of(const Node *n) {
+    uint32_t states = (uint32_t)n->attr.ints[0];
+    return (Scan){n->attr.map, (int)n->attr.ints[1], states, n->num_args - states, n->attr.body};
 }
 
 Val ir_degree(Fn *f, Map m) { return ir_emit(f, OP_degree, NULL, 0, &(Attr){.map = m}); }

@@ -84,10 +84,10 @@ typedef struct {
     const int64_t *ints; /* A_ints; traverse: phase of each anchor in body order */
     uint32_t num_ints;
     Type type;      /* A_type, input, constant, enter */
-    const Fn *body; /* traverse: a region; its inputs are the block's arguments */
+    const Fn *body; /* traverse, row_scan: a region; its inputs are the block's arguments */
 } Attr;
 
-enum { MAX_RESULTS = 3 }; /* of operations other than traverse and launch */
+enum { MAX_RESULTS = 3 }; /* of operations without a body */
 
 typedef struct {
     uint8_t op;
@@ -135,6 +135,11 @@ int ir_relation(Fn *f, const char *name, Set src,
 Set map_from(const Fn *f, Map m);
 Set map_to(const Fn *f, Map m);
 
+bool set_is_edges(const Fn *f, Set s);      /* a relation's edge set */
+static inline bool op_is_reduction(Op op) { /* many values along a map become one */
+    return op == OP_reduce || op == OP_rmax || op == OP_softmax || op == OP_row_scan;
+}
+
 /* The one way to make a value. Types are inferred (type.h); a fault is recorded in err_message()
  * and f->status, and gives 0; so does an operand 0. */
 Val ir_emit(Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr);
@@ -159,6 +164,8 @@ Val ir_stand_in(Fn *f, const char *name, const Fn *from, Val v);
 /* Copies v of `from` and what it needs into f. memo has ir_count(from) entries, 0 where not copied
  * yet; entries set beforehand are substitutions. */
 Val ir_copy(Fn *f, const Fn *from, Val v, Val *memo);
+/* A region by itself: its inputs in order, its results and what they need. Literals' names are gone. */
+Fn *ir_copy_region(Arena *a, const Fn *from);
 /* live[v] is 1 for every value that a result needs (ir_count entries in the arena given). */
 uint8_t *ir_live(Arena *a, const Fn *f);
 
@@ -195,6 +202,27 @@ Val ir_reduce(Fn *f, Val v, Map m);         /* sum */
 Val ir_rmax(Fn *f, Val v, Map m);           /* parts 0 and 1: largest, ties */
 Val ir_softmax(Fn *f, Val s, Val v, Map m); /* parts 0 to 2 of op.def */
 Val ir_logsumexp(Fn *f, Val softmax);       /* the sum of its parts 1 and 2 */
+/* A fold along the rows of a relation's map m : A -> B, by a body on scalars (elementwise operations):
+ *
+ *   (finals @ B.., ys @ A..) = row_scan(states @ B.., xs @ A..)     body: (states.., xs..) -> (states.., ys..)
+ *
+ * The body runs at each edge of the row, by edge number (SCAN_reverse: from the last to the first), for each
+ * element of the features, which all operands share. Where it runs is part of the meaning, bit for bit:
+ * strictly one edge after the other, but with SCAN_tree, whose body combines a state with another one (as
+ * many xs as states, no ys). There a row of more than SCAN_PART edges is cut into parts of equal size; the
+ * first one starts from the state given, every other from its first edge's xs, and then the body merges
+ * part k + h into part k for h = 1, 2, 4, .. and every k that 2 h divides. */
+enum { SCAN_reverse = 1, SCAN_tree = 2 };
+enum { SCAN_PART = 16384 };
+typedef struct {
+    Map map;
+    int flags;
+    uint32_t num_states, num_xs;
+    const Fn *body;
+} Scan;
+/* operands: states, then xs; those that the body does not look at are left out, unless SCAN_tree. */
+Val ir_row_scan(Fn *f, const Scan *s, const Val *operands);
+Scan ir_scan_of(const Node *n); /* of a row_scan */
 Val ir_degree(Fn *f, Map m);
 Val ir_iota(Fn *f, Set s);
 Val ir_enter(Fn *f, Val v, Set s);

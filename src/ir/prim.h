@@ -38,7 +38,7 @@
  *   matmul      x = MUL(a_0, b_0), then x = FMA(a_k, b_k, x) for k = 1, 2, ...; K = 0 gives 0.
  *
  * Integers wrap, whatever their order. What accumulates along a map (reduce, rmax, softmax) is
- * compared with a tolerance instead: rows split and vectors differ. */
+ * compared with a tolerance instead: rows split and vectors differ. row_scan says its order (ir.h). */
 #ifndef TIGA_IR_PRIM_H
 #define TIGA_IR_PRIM_H
 

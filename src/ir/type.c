@@ -373,6 +373,62 @@ static Status infer_softmax(const Infer *q) {
     return ST_OK;
 }
 
+/* Elementwise operations on scalars, in order; a result for each state at least. */
+static bool is_scan_body(const Fn *body) {
+    for (Val v = 1; v < ir_count(body); v++) {
+        const Node *n = ir_node(body, v);
+        bool leaf = n->op == OP_input || n->op == OP_constant || n->op == OP_cast;
+        if (!leaf && op_info[n->op].class != CLASS_elem) return false;
+        if (n->types[0].rank || n->types[0].set != SET_ALL) return false;
+    }
+    return true;
+}
+
+static const Type *end_type(const Fn *body, const Binding *list, uint32_t k) {
+    return ir_type(body, list[k].val);
+}
+
+static Status check_scan(const Infer *q, uint32_t states) {
+    const Fn *body = q->attr->body;
+    Set rows = map_to(q->f, q->attr->map), edges = map_from(q->f, q->attr->map);
+    for (uint32_t k = 0; k < q->num_args; k++) {
+        const Type *t = arg(q, k);
+        if (t->set != (k < states ? rows : edges))
+            return fault(q, ST_SHAPE, "states live where the map leads, the rest where it starts");
+        if (!type_same_shape(t, arg(q, 0))) return fault(q, ST_SHAPE, "feature shapes differ");
+        if (t->dtype != end_type(body, body->inputs.data, k)->dtype)
+            return fault(q, ST_TYPE, "an operand has not the dtype that the body takes");
+    }
+    for (uint32_t k = 0; k < states; k++)
+        if (end_type(body, body->results.data, k)->dtype != arg(q, k)->dtype)
+            return fault(q, ST_TYPE, "a state changes its dtype");
+    bool tree = q->attr->ints[1] & SCAN_tree;
+    for (uint32_t k = states; tree && k < q->num_args; k++)
+        if (arg(q, k)->dtype != arg(q, k - states)->dtype)
+            return fault(q, ST_TYPE, "the body of a tree combines states");
+    return ST_OK;
+}
+
+static Status infer_row_scan(const Infer *q) {
+    const Attr *a = q->attr;
+    if (!map_exists(q->f, a->map) || map_is_all(a->map))
+        return fault(q, ST_NAME, "a relation's map is needed");
+    if (!a->body || a->num_ints != 2 || !is_scan_body(a->body))
+        return fault(q, ST_SHAPE, "a body of elementwise operations on scalars is needed");
+    int64_t states = a->ints[0], flags = a->ints[1], ys = a->body->results.len - states;
+    bool tree = flags == SCAN_tree;
+    if (states < 1 || ys < 0 || states > q->num_args || a->body->inputs.len != q->num_args ||
+        flags < 0 || flags > SCAN_tree || (tree && (ys || q->num_args != 2 * states)))
+        return fault(q, ST_SHAPE, "states, operands and the body's ends do not fit each other");
+    Status st = check_scan(q, (uint32_t)states);
+    for (uint32_t k = 0; !st && k < a->body->results.len; k++) {
+        Set set = k < states ? map_to(q->f, a->map) : map_from(q->f, a->map);
+        Dtype d = (Dtype)end_type(a->body, a->body->results.data, k)->dtype;
+        q->out[k] = type_with_dtype(type_with_set(*arg(q, 0), set), d);
+    }
+    return st;
+}
+
 static Status infer_degree(const Infer *q) {
     if (!map_exists(q->f, q->attr->map)) return fault(q, ST_NAME, "no such map");
     *q->out = type_scalar(DT_i64, map_to(q->f, q->attr->map));
@@ -461,9 +517,10 @@ Status type_infer(const Fn *f, Op op, const Val *args, uint32_t num_args, const 
                   Type *types, uint32_t *num_results) {
     Infer q = {f, op, args, num_args, attr, types};
     TIGA_ASSERT(op > OP_none && op < NUM_OPS);
-    *num_results = (uint32_t)op_info[op].results;
     Status st = check_operands(&q);
     if (!st) st = infer_rule[op](&q);
+    *num_results =
+        op == OP_row_scan && !st ? attr->body->results.len : (uint32_t)op_info[op].results;
     for (uint32_t k = 0; !st && k < *num_results; k++) {
         const char *why = type_fault(f, &types[k]);
         if (why) st = fault(&q, ST_SHAPE, why);

@@ -19,7 +19,7 @@ const char *type_text(Arena *a, const Fn *f, const Type *t);
 
 bool map_exists(const Fn *f, Map m);
 
-/* The types of what op gives, at most MAX_RESULTS, counted in num_results. A fault is returned and
+/* The types of what op gives, at most MAX_RESULTS or as many as its body's, counted in num_results. A fault is returned and
  * its message names the operation and both operands' types. */
 Status type_infer(const Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr,
                   Type *types, uint32_t *num_results);

@@ -90,6 +90,7 @@ enum { A_none = 0, A_type = USES_type, A_ints = USES_ints };
 #define uses_reduce USES_map
 #define uses_rmax USES_map
 #define uses_softmax USES_map
+#define uses_row_scan (USES_map | USES_ints | USES_body)
 #define uses_degree USES_map
 #define uses_iota USES_type
 #define uses_enter USES_type
@@ -178,8 +179,9 @@ static void compare_types(Verify *q, Val v, const Node *n, const Type *types, ui
 }
 
 static void check_types(Verify *q, Val v, const Node *n) {
-    Type types[MAX_RESULTS];
+    Type few[MAX_RESULTS], *types = few;
     uint32_t num;
+    if (n->attr.body) types = ARENA_ARRAY(q->arena, Type, n->attr.body->results.len);
     Status st = type_infer(q->f, (Op)n->op, n->args, n->num_args, &n->attr, types, &num);
     if (st) violation(q, "value %u: %s", v, err_message());
     else compare_types(q, v, n, types, num);
@@ -233,6 +235,18 @@ static void check_group_types(Verify *q, Val v, const Node *n) {
 
 static uint32_t verify(const Fn *f, Arena *arena, Text *report, const char *where);
 
+static bool check_body(Verify *q, Val v, const Fn *body) {
+    const char *where = arena_printf(q->arena, "%sin the body of value %u: ", q->where, v);
+    uint32_t count = verify(body, q->arena, q->report, where);
+    q->count += count;
+    return count == 0;
+}
+
+/* Its type rule reads the body. */
+static void check_scan(Verify *q, Val v, const Node *n) {
+    if (!n->attr.body || check_body(q, v, n->attr.body)) check_types(q, v, n);
+}
+
 static void check_group(Verify *q, Val v, const Node *n) {
     const Attr *a = &n->attr;
     if (n->op == OP_traverse && a->map != MAP_NONE && !map_exists(q->f, a->map))
@@ -243,8 +257,7 @@ static void check_group(Verify *q, Val v, const Node *n) {
         violation(q, "value %u (%s): its body has other sets or relations", v, op_text(n));
     } else {
         check_group_types(q, v, n);
-        const char *where = arena_printf(q->arena, "%sin the body of value %u: ", q->where, v);
-        q->count += verify(a->body, q->arena, q->report, where);
+        check_body(q, v, a->body);
     }
 }
 
@@ -265,6 +278,7 @@ static void check_value(Verify *q, Val v) {
     check_attr(q, v, n);
     if (!check_args(q, v, n)) return;
     if (n->op == OP_traverse || n->op == OP_launch) check_group(q, v, n);
+    else if (n->op == OP_row_scan) check_scan(q, v, n);
     else check_types(q, v, n);
     check_order(q, v, n);
     if (n->op == OP_input && !names_input(q, v))

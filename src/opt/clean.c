@@ -134,6 +134,8 @@ static Val clean_gather(Ctx r) { return ir_gather(r->f, r->args[0], r->node->att
 /* Of zeros too the sum is +0, wherever it starts. An integer's sum is wider than its terms. */
 static Val clean_sum(Ctx r) { return is_const(r, 0, 0) ? ir_const(r->f, *out_type(r), 0) : 0; }
 
+static Val clean_row_scan(Ctx r) { return rewrite_body(r, opt_clean); }
+
 static Val clean_enter(Ctx r) {
     bool back = arg_op(r, 0) == OP_leave && ir_type(r->f, inner(r, 0))->set == out_type(r)->set;
     return back ? inner(r, 0) : clean_splat(r);
@@ -168,6 +170,7 @@ static Val (*const rules[NUM_OPS])(Ctx r) = {
     [OP_fsum] = clean_sum,
     [OP_gather] = clean_gather,
     [OP_reduce] = clean_sum,
+    [OP_row_scan] = clean_row_scan,
     [OP_enter] = clean_enter,
     [OP_leave] = clean_leave,
 };

@@ -64,6 +64,7 @@ static Val fma_rule(const Rewrite *r) {
     if (op == OP_add && is_float) return fuse_add(r);
     if (op == OP_sub && is_float) return fuse_sub(r);
     if (op == OP_add || op == OP_mul) return chain_of_two(r);
+    if (op == OP_row_scan) return rewrite_body(r, opt_fma);
     return rewrite_same(r);
 }
 

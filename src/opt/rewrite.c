@@ -27,6 +27,14 @@ Val rewrite_same(const Rewrite *r) {
     return ir_emit(r->f, (Op)n->op, r->args, n->num_args, &n->attr);
 }
 
+Val rewrite_body(const Rewrite *r, Fn *(*pass)(Arena *takes, const Fn *f)) {
+    Scan s = ir_scan_of(r->node);
+    s.body = pass(arena_new(), s.body);
+    Val v = ir_row_scan(r->f, &s, r->args);
+    ir_free((Fn *)s.body);
+    return v;
+}
+
 static void rewrite_value(Rewrite *r, Arena *scratch, Val v, Val *memo,
                           Val (*rule)(const Rewrite *)) {
     const Node *n = r->node = ir_node(r->from, v);

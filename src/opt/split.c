@@ -2,7 +2,7 @@
  *
  * A value is early where it depends on no late input: a cotangent that the kept results do without.
  * From the other results downward, the first early result of a reduction on the way (reduce, rmax,
- * softmax) is a residual: as large as a set of nodes, and it costs a traversal to have again. All
+ * softmax, a scan's final states) is a residual: as large as a set of nodes, and it costs a traversal to have again. All
  * else, edge values above all, is computed again. A degree is a fact of the relation and no residual.
  * The program is prepared first, since that fixes the order of every sum: what backward computes
  * again has the bits that it had in forward. */
@@ -32,9 +32,10 @@ static bool is_cotangent(const char *name) {
 }
 
 static bool is_reduction(const Fn *f, Val v) {
+    if (set_is_edges(f, ir_type(f, v)->set)) return false; /* what a scan gives on its way */
     Op op = ir_op(f, v);
     if (op == OP_result) op = ir_op(f, ir_arg(f, v, 0));
-    return op == OP_reduce || op == OP_rmax || op == OP_softmax;
+    return op_is_reduction(op);
 }
 
 /* 1 for what the roots marked already need. */

@@ -24,7 +24,7 @@ typedef struct {
     Arena *scratch;
     uint32_t count;  /* the program's own values are 1 .. count - 1 */
     uint8_t *active; /* by value: a float that depends on an input of wrt */
-    Vals *sent;      /* cotangents sent to result k of v: sent[v * MAX_RESULTS + k] */
+    Vals **sent;     /* by value and result: the cotangents sent to it */
 } Vjp;
 
 /* ---- masks ---- */
@@ -54,7 +54,8 @@ static Val mask_live(Fn *f, const Mask *m) { return m->live ? m->cond : ir_not(f
 /* u = op(x') by the very operation of v = op(x). */
 static bool same_operation(const Fn *f, Val u, Val v) {
     const Node *a = ir_node(f, u), *b = ir_node(f, v);
-    if (a->op != b->op || a->num_args != 1 || a->attr.map != b->attr.map) return false;
+    if (a->op != b->op || a->num_args != 1 || a->attr.map != b->attr.map || a->attr.body)
+        return false;
     if (a->attr.num_ints != b->attr.num_ints) return false;
     const Type *x = ir_type(f, a->args[0]), *y = ir_type(f, b->args[0]);
     return x->set == y->set && type_same_shape(x, y) &&
@@ -71,8 +72,9 @@ static bool mask_move(const Cot *q, Mask *m) {
         return true;
     }
     if (!vjp_moves(op)) return false;
+    Val cond = m->cond;
     Cot of_cond = *q;
-    of_cond.g[0] = m->cond;
+    of_cond.g = &cond;
     m->cond = vjp_operand(&of_cond);
     return true;
 }
@@ -99,7 +101,7 @@ static Val mask_nest(Fn *f, const Mask *m, Val g) {
 static Val operand_cotangent(Cot q) {
     Mask m;
     if (!q.g[0] || !mask_split(q.f, q.g[0], &m) || !mask_move(&q, &m)) return vjp_operand(&q);
-    q.g[0] = m.inner;
+    q.g = &m.inner; /* an operation that masks move through has one result */
     Val inner = operand_cotangent(q);
     return inner ? mask_nest(q.f, &m, inner) : 0;
 }
@@ -144,23 +146,24 @@ static Val sum_masked(Vjp *w, const Vals *list) {
 static void send(Vjp *w, Val v, uint32_t part, Val g) {
     if (!g) return;
     TIGA_ASSERT(type_equal(ir_type(w->f, g), &ir_node(w->f, v)->types[part]));
-    *vec_push(w->scratch, &w->sent[v * MAX_RESULTS + part]) = g;
+    *vec_push(w->scratch, &w->sent[v][part]) = g;
 }
 
 static Val received(Vjp *w, Val v, uint32_t part) {
-    const Vals *list = &w->sent[v * MAX_RESULTS + part];
+    const Vals *list = &w->sent[v][part];
     if (list->len == 0) return 0;
     return list->len == 1 || ir_op(w->f, v) == OP_input ? add_all(w->f, list) : sum_masked(w, list);
 }
 
 static void visit(Vjp *w, Val v) {
-    Cot q = {.f = w->f, .v = v};
+    uint32_t num_results = ir_node(w->f, v)->num_results;
+    Val *g = ARENA_ARRAY(w->scratch, Val, num_results);
+    Cot q = {.f = w->f, .v = v, .g = g};
     bool any = false;
-    for (uint32_t k = 0; k < ir_node(w->f, v)->num_results; k++)
-        any |= (q.g[k] = received(w, v, k)) != 0;
+    for (uint32_t k = 0; k < num_results; k++) any |= (g[k] = received(w, v, k)) != 0;
     if (!any) return;
     if (ir_op(w->f, v) == OP_result) {
-        send(w, ir_arg(w->f, v, 0), ir_node(w->f, v)->attr.index, q.g[0]);
+        send(w, ir_arg(w->f, v, 0), ir_node(w->f, v)->attr.index, g[0]);
         return;
     }
     uint32_t num_args = ir_node(w->f, v)->num_args;
@@ -174,7 +177,9 @@ static void visit(Vjp *w, Val v) {
 static void spread_active(Vjp *w) {
     for (Val v = 1; v < w->count; v++) {
         const Node *n = ir_node(w->f, v);
-        bool is_float = dtype_is_float((Dtype)n->types[0].dtype);
+        bool is_float = false;
+        for (uint32_t k = 0; k < n->num_results; k++)
+            is_float |= dtype_is_float((Dtype)n->types[k].dtype);
         for (uint32_t k = 0; is_float && k < n->num_args; k++)
             w->active[v] |= w->active[n->args[k]];
     }
@@ -255,7 +260,9 @@ Status vjp_run(Arena *takes, const Fn *f, const char *const *outs, uint32_t num_
     Vjp w = {.f = rewrite_copy(arena_new(), f), .scratch = scratch};
     w.count = ir_count(w.f);
     w.active = ARENA_ARRAY(scratch, uint8_t, w.count);
-    w.sent = ARENA_ARRAY(scratch, Vals, (size_t)w.count * MAX_RESULTS);
+    w.sent = ARENA_ARRAY(scratch, Vals *, w.count);
+    for (Val v = 1; v < w.count; v++)
+        w.sent[v] = ARENA_ARRAY(scratch, Vals, ir_node(w.f, v)->num_results);
     const char **names = ARENA_ARRAY(takes, const char *, num_outs + num_wrt);
     for (uint32_t k = 0; k < num_wrt; k++) w.active[ir_find_input(w.f, wrt[k])] = 1;
     spread_active(&w);

@@ -10,6 +10,7 @@
  *   fmax, rmax         shared evenly among ties:  where(m == up(M) or both NaN, up(g / ties), 0)
  *   softmax(s, v) = (o, M, l), p = exp((s - up(M)) - up(l)), 0 where s is infinitely far below M (a dead edge):
  *       dv = p up(go)        ds = p (fsum(up(go) v) - up(fsum(go o)) + up(gl)), 0 where s or M is infinite
+ *   row_scan           vjp_scan.c
  *
  * Each rule is differentiated in its turn, so where a where() hides a value that is not finite, the
  * operands behind it are made harmless as well: 0 * NaN is NaN (a dead edge's score and value, the
@@ -291,6 +292,8 @@ static Val cot_softmax(const Cot *q) {
     if (gl) change = change ? ir_add(f, change, gl) : gl;
     return drop_where(f, w.fixed, ir_mul(f, w.p, change));
 }
+
+#define cot_row_scan vjp_row_scan
 
 static Val cot_enter(const Cot *q) { return ir_leave(q->f, q->g[0]); }
 

@@ -9,11 +9,12 @@ typedef struct {
     Fn *f;
     Val v;
     uint32_t k;
-    Val g[MAX_RESULTS]; /* 0: none; one at least is there */
+    const Val *g; /* 0: none; one at least is there */
 } Cot;
 
 /* 0 where no cotangent flows. Linear in g. */
 Val vjp_operand(const Cot *q);
+Val vjp_row_scan(const Cot *q); /* vjp_scan.c */
 /* The operand's cotangent is the result's moved about, each of its elements at most once: the rule
  * then moves a mask as well. */
 bool vjp_moves(Op op);

@@ -68,7 +68,7 @@ static void mark_phase(Count *c, uint32_t phase) {
     const Fn *f = c->k->body;
     for (Val v = ir_count(f) - 1; v > 0; v--) {
         Place p = c->k->place[v];
-        bool anchor = op_is_anchor(ir_op(f, v));
+        bool anchor = op_is_reduction(ir_op(f, v));
         if (p.level != LEVEL_edge) c->need[v] = 0;
         else if (anchor || c->is_result[v])
             c->need[v] = (c->need[v] && !anchor) || p.phase == phase;
@@ -105,7 +105,7 @@ static void count_rest(Count *c) {
     for (Val v = ir_count(f) - 1; v > 0; v--) {
         const Node *n = ir_node(f, v);
         bool foreign = n->op == OP_gather && !map_is_all(n->attr.map) && n->attr.map != c->k->map;
-        live[v] |= op_is_anchor((Op)n->op);
+        live[v] |= op_is_reduction((Op)n->op);
         for (uint32_t k = 0; live[v] && !foreign && k < n->num_args; k++) live[n->args[k]] = 1;
     }
     for (Val v = 1; v < ir_count(f); v++) {

@@ -24,7 +24,7 @@ static void find_anchors(Planner *p) {
     memset(p->anchor_of, 0xff, sizeof *p->anchor_of * ir_count(f));
     for (Val v = 1; v < ir_count(f); v++) {
         if (!p->live[v]) continue;
-        if (op_is_anchor(ir_op(f, v))) {
+        if (op_is_reduction(ir_op(f, v))) {
             p->anchor_of[v] = (int32_t)p->anchors.len;
             add_anchor(p, v, ir_node(f, v)->attr.map, ir_type(f, ir_arg(f, v, 0))->set);
         } else if (ir_op(f, v) == OP_result) {

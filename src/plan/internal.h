@@ -71,17 +71,6 @@ static inline bool bits_empty(const Word *b, uint32_t words) {
 }
 static inline Word *bits_new(Planner *p) { return ARENA_ARRAY(p->arena, Word, p->words); }
 
-static inline bool op_is_anchor(Op op) {
-    return op == OP_reduce || op == OP_rmax || op == OP_softmax;
-}
-
-/* A relation's edge set. */
-static inline bool set_is_edges(const Fn *f, Set s) {
-    for (uint32_t r = 0; r < f->relations.len; r++)
-        if (f->relations.data[r].edges == s) return true;
-    return false;
-}
-
 /* A reduce to `all` from a node set: it needs no traversal. */
 static inline bool anchor_is_free(const Fn *f, const Anchor *a) {
     return a->map != MAP_NONE && map_is_all(a->map) && !set_is_edges(f, a->from);

@@ -10,7 +10,7 @@ typedef struct {
 /* A row's anchor is accumulated in a phase and known at the row from the next one on. */
 static uint16_t known_from(const Levels *l, Val v) {
     Op op = ir_op(l->k->body, v);
-    bool swept = op_is_anchor(op) && l->place[v].level == LEVEL_edge;
+    bool swept = op_is_reduction(op) && l->place[v].level == LEVEL_edge;
     return (uint16_t)(l->place[v].phase + swept);
 }
 
@@ -31,7 +31,7 @@ static Place place_gathered(const Levels *l, Val v) {
 static Place place_value(const Levels *l, Val v) {
     const Fn *f = l->k->body;
     const Node *n = ir_node(f, v);
-    bool anchor = op_is_anchor((Op)n->op); /* it is where its operands are */
+    bool anchor = op_is_reduction((Op)n->op); /* it is where its operands are */
     Set set = anchor ? ir_type(f, n->args[0])->set : n->types[0].set;
     if (set == SET_ALL) return place_on_all(l, v);
     if (n->op == OP_gather) return place_gathered(l, v);
@@ -47,7 +47,7 @@ static Place place_value(const Levels *l, Val v) {
 
 static bool is_swept(const Levels *l, Val v) {
     if (l->place[v].level != LEVEL_edge) return false;
-    if (op_is_anchor(ir_op(l->k->body, v))) return true;
+    if (op_is_reduction(ir_op(l->k->body, v))) return true;
     for (uint32_t k = 0; k < l->k->body->results.len; k++)
         if (l->k->body->results.data[k].val == v) return true;
     return false;
@@ -62,7 +62,7 @@ void levels_run(Arena *a, Kernel *k) {
         if (is_swept(&l, v) && k->num_phases <= l.place[v].phase)
             k->num_phases = l.place[v].phase + 1u;
         Op op = ir_op(k->body, v);
-        k->has_slots |= op_is_anchor(op) && ir_type(k->body, v)->set == SET_ALL;
+        k->has_slots |= op_is_reduction(op) && ir_type(k->body, v)->set == SET_ALL;
     }
     k->place = l.place;
 }

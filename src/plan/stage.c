@@ -34,7 +34,7 @@ static void add_kernel(Stage *s, const Kernel *k) {
         args[i] = operand(s, body, &body->inputs.data[i]);
     VEC(int64_t) phases = {0};
     for (Val v = 1; v < ir_count(body); v++)
-        if (op_is_anchor(ir_op(body, v))) *vec_push(a, &phases) = k->place[v].phase;
+        if (op_is_reduction(ir_op(body, v))) *vec_push(a, &phases) = k->place[v].phase;
     Attr attr = {.map = k->map, .body = body};
     bool launch = !strcmp(s->stage, "task");
     if (launch) attr.name = k->name;

@@ -1,13 +1,11 @@
 /* The operation table as an IRDL description: what stock mlir-opt can check of our text besides its
  * syntax. Written in a namespace that IRDL does not know: gf_ctl.yield (a registered operation could
- * not end a block), concat, traverse and launch (see text.h). */
+ * not end a block), concat, row_scan, traverse and launch (see text.h). */
 #include "text/text.h"
 
 #include <string.h>
 
-static bool is_described(Op op) {
-    return text_op_name(op) && op != OP_concat && op != OP_traverse && op != OP_launch;
-}
+static bool is_described(Op op) { return text_op_name(op) && op_info[op].arity >= 0; }
 
 static void put_list(Text *t, const char *what, uint32_t n, const char *stem) {
     if (n == 0) return;

@@ -240,6 +240,22 @@ static void attr_launch(Parser *p, OpText *o, Attr *a) {
     attr_ints(p, o, a, "ints");
 }
 
+static void attr_row_scan(Parser *p, OpText *o, Attr *a) {
+    const int64_t *states = prop_int(p, &o->props, "states", true);
+    const char *order = prop_text(p, o, "order", "forward");
+    int64_t *ints = ARENA_ARRAY(p->arena, int64_t, 2);
+    a->map = prop_map(p, &o->props, true);
+    if (!strcmp(order, "reverse")) ints[1] = SCAN_reverse;
+    else if (!strcmp(order, "tree")) ints[1] = SCAN_tree;
+    else if (strcmp(order, "forward"))
+        op_fail(p, o, ST_INVAL, "order: forward, reverse or tree is expected");
+    if (states) ints[0] = *states;
+    a->ints = ints;
+    a->num_ints = 2;
+    if (o->num_bodies == 1) a->body = o->body[0];
+    else op_fail(p, o, ST_SYNTAX, "one region is expected");
+}
+
 /* One rule an operation; a row of op.def without one does not compile. input is read apart, and
  * result is no operation of the text. */
 #define attr_bcast attr_shape
@@ -311,8 +327,8 @@ static Val emit(Parser *p, Scope *s, OpText *o) {
     Attr attr = {0};
     check_operands(p, s, o);
     if (!p->lex.status) attr_rule[o->op](p, o, &attr);
-    if (attr.body) check_body(p, s, o, attr.body);
-    else if (o->num_bodies) op_fail(p, o, ST_SYNTAX, "no region is expected");
+    if (attr.body && o->op != OP_row_scan) check_body(p, s, o, attr.body);
+    else if (!attr.body && o->num_bodies) op_fail(p, o, ST_SYNTAX, "no region is expected");
     props_end(p, &o->props);
     if (p->lex.status) return 0;
     Val v = ir_emit(s->f, o->op, o->args.data, o->args.len, &attr);

@@ -102,7 +102,7 @@ static void put_op(Printer *p, const Names *s, Val v) {
         put_values(p, s, n->args, n->num_args);
         print_put(p, ")");
         print_node_props(p, n);
-        if (n->op == OP_traverse) {
+        if (n->op == OP_traverse || n->op == OP_row_scan) {
             print_put(p, " (");
             put_region(p, n->attr.body, s);
             print_put(p, ")");
@@ -263,7 +263,7 @@ static void collect(Printer *p, const Fn *f, bool is_region) {
         if (p->functions.data[k] == f) return;
     for (Val v = 1; v < ir_count(f); v++) {
         const Fn *body = ir_node(f, v)->attr.body;
-        if (body) collect(p, body, ir_op(f, v) == OP_traverse);
+        if (body && ir_op(f, v) != OP_row_scan) collect(p, body, ir_op(f, v) == OP_traverse);
     }
     if (!is_region) *vec_push(p->arena, &p->functions) = f;
 }

@@ -303,6 +303,17 @@ static void props_launch(Printer *p, Props *out, const Node *n) {
     if (a->num_ints) prop_ints(p, out, "ints", a->ints, a->num_ints, 1);
 }
 
+static void props_row_scan(Printer *p, Props *out, const Node *n) {
+    Scan s = ir_scan_of(n);
+    prop_map(p, out, s.map);
+    print_prop(p, out, "order",
+               s.flags & SCAN_reverse ? "\"reverse\""
+               : s.flags & SCAN_tree  ? "\"tree\""
+                                      : "\"forward\"");
+    print_prop(p, out, "states", arena_printf(p->arena, "%u : i64", s.num_states));
+    print_region_props(p, out, "", s.body);
+}
+
 /* One rule an operation; a row of op.def without one does not compile. */
 #define props_cast props_none
 #define props_bcast props_shape

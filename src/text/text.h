@@ -51,8 +51,8 @@ Status text_parse(Arena *a, const char *text, size_t len, Module *out);
 /* "gf_tensor.add", "gf_mp.reduce", ...; NULL for what is no operation of the text. */
 const char *text_op_name(Op op);
 /* An IRDL description of the dialects, for mlir-opt --irdl-file: counts of operands, results and
- * regions. IRDL cannot say "operands of several types, any number": concat, traverse and launch
- * are left out. */
+ * regions. IRDL cannot say "operands of several types, any number": concat, row_scan, traverse and
+ * launch are left out. */
 const char *text_irdl(Arena *a);
 
 /* A number as MLIR writes it: 1.000000e+00, 0x7FC00000 for NaN and infinities, -3, true. Every bit
