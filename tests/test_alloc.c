@@ -147,6 +147,8 @@ static void build(void) {
     tg_out(b, "out", tg_reduce(b, sum, &m, 1));
     tg_out(b, "own", tg_reduce(b, own, &m, 1));
     tg_free(tg_reducer_ir(own, "own", &dtype, 1));
+    size_t size;
+    tg_free(tg_builder_key(b, &size));
     tg_program *p = tg_builder_program(b);
     tg_builder_free(b);
     tg_reducer_free(sum);

@@ -304,6 +304,44 @@ static void test_builder(void **state) {
     tg_graph_free(g);
 }
 
+/* A key says what was marked: not what was built beside it, nor in which order. */
+static char *key_of_sum(const char *name, tg_dtype dtype, double beside, size_t *size) {
+    tg_builder *b = tg_builder_new(false);
+    if (beside) tg_exp(b, tg_number(b, beside));
+    tg_val x0 = tg_in(b, name, dtype, 0, NULL), y0 = tg_in(b, "y", dtype, 0, NULL);
+    tg_out(b, "out", beside ? tg_add(b, y0, x0) : tg_add(b, x0, y0));
+    char *key = tg_builder_key(b, size);
+    tg_builder_free(b);
+    return key;
+}
+
+static bool same_key(const char *name, tg_dtype dtype, double beside) {
+    size_t n, m;
+    char *a = key_of_sum("x", TG_FLOAT32, 0, &n), *b = key_of_sum(name, dtype, beside, &m);
+    assert_non_null(a);
+    assert_non_null(b);
+    bool same = n == m && !memcmp(a, b, n);
+    tg_free(a);
+    tg_free(b);
+    return same;
+}
+
+static void test_builder_key(void **state) {
+    (void)state;
+    size_t size;
+    assert_true(same_key("x", TG_FLOAT32, 0));
+    assert_true(same_key("x", TG_FLOAT32, 2));
+    assert_false(same_key("z", TG_FLOAT32, 0));
+    assert_false(same_key("x", TG_FLOAT64, 0));
+    assert_null(tg_builder_key(NULL, &size));
+    tg_builder *b = tg_builder_new(false);
+    assert_null(tg_builder_key(b, NULL));
+    assert_int_equal(tg_exp(b, 77), 0);
+    assert_null(tg_builder_key(b, &size));
+    assert_non_null(strstr(tg_errmsg(), "77 is no value"));
+    tg_builder_free(b);
+}
+
 static void test_builder_errors_are_sticky(void **state) {
     (void)state;
     const int64_t three[] = {3}, four[] = {4};
@@ -442,6 +480,7 @@ int main(void) {
         cmocka_unit_test(test_graph_refusals),
         cmocka_unit_test(test_edges_keep_their_order),
         cmocka_unit_test(test_builder),
+        cmocka_unit_test(test_builder_key),
         cmocka_unit_test(test_builder_errors_are_sticky),
         cmocka_unit_test(test_builder_fails_with_what_is_missing),
         cmocka_unit_test(test_every_builtin_is_proven_and_prints),

@@ -144,6 +144,16 @@ static PyObject *builder_program(PyObject *self, PyObject *unused) {
     return program_wrap(state_of_self(self), tg_builder_program(handle_of(self)));
 }
 
+static PyObject *builder_key(PyObject *self, PyObject *unused) {
+    (void)unused;
+    size_t size;
+    void *bytes = tg_builder_key(handle_of(self), &size);
+    if (!bytes) return raise_status(state_of_self(self), tg_errcode(), PyExc_ValueError);
+    PyObject *key = PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
+    tg_free(bytes);
+    return key;
+}
+
 static PyMethodDef methods[] = {
     {"input", builder_input, METH_VARARGS, "(name, dtype, feature shape) -> value"},
     {"scalar", builder_scalar, METH_VARARGS, "(name, integer) -> value: a number at run time"},
@@ -155,6 +165,7 @@ static PyMethodDef methods[] = {
     {"type", builder_type, METH_O, "(value) -> ((None, role, dtype, feature shape), weak)"},
     {"out", builder_out, METH_VARARGS, "(name, value): marks a result"},
     {"program", builder_program, METH_NOARGS, "-> Program"},
+    {"key", builder_key, METH_NOARGS, "-> bytes, equal for equal programs"},
     {NULL, NULL, 0, NULL},
 };
 

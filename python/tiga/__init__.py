@@ -88,7 +88,22 @@ from .reducers import (
 from .reducers import (
     any_ as any,
 )
-from .tensors import Tensor, from_dlpack, from_numpy, from_torch, to_numpy, to_torch
+from .tensors import (
+    Tensor,
+    arange,
+    empty,
+    from_dlpack,
+    from_numpy,
+    from_torch,
+    full,
+    ones,
+    ones_like,
+    tensor,
+    to_numpy,
+    to_torch,
+    zeros,
+    zeros_like,
+)
 from .threads import get_num_threads, memory, set_num_threads, trim
 
 __version__ = "0.1.0"

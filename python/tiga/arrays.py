@@ -56,11 +56,15 @@ def described(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """value as what the extension reads: an ndarray, a torch tensor, or a Python number."""
-    kind = kind_of(value)
-    if kind == TIGA:
-        return value.to_numpy()
+    """value as a program takes it: an ndarray, a tensor, or a Python number."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def example(value: Any) -> Any:
+    """Of a tg.Tensor, which may have no value yet, an array of its dtype and shape; else as plain."""
+    if kind_of(value) == TIGA:
+        return np.broadcast_to(np.zeros((), value.dtype.numpy), value.shape)
+    return plain(value)
 
 
 def signature(value: Any, first_axis: int) -> tuple[Any, ...]:
@@ -121,7 +125,7 @@ def index_array(value: Any, name: str, rank: int = 1) -> Any:
     if kind_of(value) in (STATIC, FLOAT, INT):
         value = np.asarray(value)
     elif kind_of(value) != TORCH:
-        value = plain(described(value))
+        value = np.asarray(described(value))
     else:
         _check_torch(name, value)
         value = value.detach()

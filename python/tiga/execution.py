@@ -1,20 +1,12 @@
-"""Running a trace: NumPy in, arrays out at once; torch in, part of torch's autograd."""
+"""Running a trace: NumPy in, arrays out at once; torch in, part of torch's autograd; tg.Tensor in, deferred."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from . import arrays, dtypes, threads
+from . import arrays, tensors, threads
+from .expressions import empty
 from .graph import Graph
-
-_numpy = [d.numpy for d in dtypes.BY_CODE]
-
-
-def empty_numpy(shape: tuple[int, ...], code: int) -> np.ndarray:
-    """New memory for a result."""
-    return np.empty(shape, _numpy[code])
 
 
 def run(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
@@ -23,8 +15,9 @@ def run(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
         from .interop import torch as bridge
 
         return _shape(trace, bridge.run(trace.program, graph, inputs))
-    outs = trace.program.run(graph, inputs, empty_numpy, threads.count(None))
-    return _shape(trace, _wrap(trace.framework, outs))
+    if trace.framework == arrays.TIGA:
+        return _shape(trace, tensors.call(trace.program, graph, inputs))
+    return _shape(trace, trace.program.run(graph, inputs, empty, threads.count(None)))
 
 
 def reference(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
@@ -33,17 +26,12 @@ def reference(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
         from .interop import torch as bridge
 
         outs = trace.program.reference(graph, bridge.detach(inputs), bridge.empty)
+    elif trace.framework == arrays.TIGA:
+        given = tuple(x.numpy() if isinstance(x, tensors.Tensor) else x for x in inputs)
+        outs = tuple(map(tensors.from_numpy, trace.program.reference(graph, given, empty)))
     else:
-        outs = _wrap(trace.framework, trace.program.reference(graph, inputs, empty_numpy))
+        outs = trace.program.reference(graph, inputs, empty)
     return _shape(trace, outs)
-
-
-def _wrap(framework: str, outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    if framework != arrays.TIGA:
-        return outs
-    from .tensors import from_numpy
-
-    return tuple(map(from_numpy, outs))
 
 
 def _shape(trace: Any, outs: tuple[Any, ...]) -> Any:

@@ -42,7 +42,7 @@ class Formula(Kernel):
             if arrays.is_array(value) or k < n:
                 arrays.check(name, value, "field" if k < n else "param")
         positions = _positions(arguments)
-        given = tuple(arrays.plain(arguments.values[k]) for k in positions.values())
+        given = tuple(arrays.example(arguments.values[k]) for k in positions.values())
         program = Program(self._handle.typed(tuple(positions), given))
         sources = [positions[name] for name in program.input_names]
         keys = [e.name for e in program.results] if len(program.results) > 1 else None

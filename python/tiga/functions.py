@@ -1,4 +1,4 @@
-"""The vocabulary: operations on staged values, each both tg.name(x) and x.name().
+"""The vocabulary: operations on staged values and on tensors, each both tg.name(x) and x.name().
 
 dim and axis, keepdim and keepdims are synonyms. Axis 0 of a value on edges or nodes is the row axis and
 stays; features are axes 1 and up, or negative."""
@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from . import arrays, dtypes
+from .operand import Operand
 from .staged import ROWS, Value, ints, stage_of
 
 Axes = Any  # int, tuple of ints, or None
@@ -342,8 +343,7 @@ def matmul(x: Any, y: Any) -> Value:
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Value:
     """x @ weight.T + bias."""
-    stage = stage_of((x, weight, bias), "tg.linear")
-    w = Value(stage, stage.lift(weight))
+    w = stage_of((x, weight, bias), "tg.linear").value(weight)
     y = _apply("matmul", x, transpose(w, 0, 1))
     return y if bias is None else _apply("add", y, bias)
 
@@ -444,9 +444,9 @@ _METHODS = """exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh erf 
 leaky_relu sigmoid silu gelu softplus elu isnan isfinite maximum minimum where clamp pow sum mean prod max min any all logsumexp norm
 softmax log_softmax cumsum reshape broadcast_to permute transpose flatten squeeze unsqueeze matmul""".split()
 for _name in _METHODS:
-    setattr(Value, _name, globals()[_name])
+    setattr(Operand, _name, globals()[_name])
 for _name, _operation in OPERATORS.items():
-    setattr(Value, _name, operator_function(_operation))
+    setattr(Operand, _name, operator_function(_operation))
 
 
 def _where_method(self: Value, condition: Any, other: Any) -> Value:
@@ -489,4 +489,4 @@ for _name, _method in {
     "bool": lambda self: cast(self, dtypes.bool_),
     "contiguous": lambda self: self,
 }.items():
-    setattr(Value, _name, _method)
+    setattr(Operand, _name, _method)

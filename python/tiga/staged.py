@@ -1,7 +1,7 @@
 """Staged values: what `edge`, `node` and reducer functions compute with while they are captured.
 
 A Stage grows one program; a Value names a value in it and stands for every edge (node) at once. Its
-operations are those of functions.py, as methods and as operators."""
+operations are those of functions.py, as methods and as operators (operand.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import _tiga, arrays, dtypes
+from .operand import Operand, stage_of
 from .programs import ALL
+
+__all__ = ["ROWS", "IntParam", "Stage", "Value", "ints", "stage_of"]
 
 
 class _Rows:
@@ -35,6 +38,8 @@ PLACES = ("parameter", "sources", "destinations", "edges", "nodes")
 
 class Stage:
     """One capture: the builder, and how a tensor met on the way becomes a parameter."""
+
+    is_tracing = True
 
     def __init__(self, homogeneous: bool, tensor: Callable[[Any], str] | None = None) -> None:
         self.builder = _tiga.Builder(homogeneous)
@@ -63,6 +68,10 @@ class Stage:
             named = [self._names[i] for i in operands if i in self._names]
             raise type(error)(f"{error} [{', '.join(named)}]" if named else str(error)) from None
 
+    def value(self, x: Any) -> Value:
+        """What lift takes, as a staged value."""
+        return Value(self, self.lift(x))
+
     def call(self, value: int, name: str) -> Value:
         """A Value that messages call by name."""
         self._names[value] = name
@@ -81,20 +90,11 @@ class Stage:
         return self.call(self.builder.input(name, arrays.dtype_of(x).code, shape), name)
 
 
-def stage_of(args: tuple[Any, ...], what: str) -> Stage:
-    """The stage of the first staged value among args."""
-    for x in args:
-        if isinstance(x, Value):
-            return x._stage
-    raise TypeError(f"{what}: no staged value given; Tiga's functions compute inside edge(), node() and reducers")
-
-
-class Value:
+class Value(Operand):
     """A staged value. Axis 0 is the edge (node) axis, `rows` in shape; feature axes follow. Parameters
     have feature axes only."""
 
     __slots__ = ("_end", "_id", "_stage")
-    __hash__ = object.__hash__
 
     def __init__(self, stage: Stage, value: int) -> None:
         self._stage = stage
@@ -118,37 +118,12 @@ class Value:
         return dtypes.BY_CODE[self._type()[2]]
 
     @property
-    def ndim(self) -> int:
-        """Number of axes, the edge (node) axis among them."""
-        return len(self.shape)
-
-    def dim(self) -> int:
-        """As ndim."""
-        return self.ndim
-
-    def size(self, dim: int | None = None) -> Any:
-        """shape, or the extent of one axis."""
-        return self.shape if dim is None else self.shape[dim]
-
-    @property
     def place(self) -> str:
         """Where it lives: "edges", "nodes", "sources", "destinations", or "parameter"."""
         return PLACES[self._type()[1]]
 
     def __repr__(self) -> str:
         return f"<staged {self.dtype.name} @ {self.place} {list(self._type()[3])}>"
-
-    def __neg__(self) -> Value:
-        return self._stage.apply("neg", (self,))
-
-    def __pos__(self) -> Value:
-        return self
-
-    def __abs__(self) -> Value:
-        return self._stage.apply("abs", (self,))
-
-    def __invert__(self) -> Value:
-        return self._stage.apply("not", (self,))
 
     # ---- refused: what needs the numbers themselves ----
 
@@ -203,25 +178,6 @@ class Value:
         hint = "" if name.startswith("_") else " (the operations are those of tg: tg.exp, tg.where, ...)"
         raise AttributeError(f"a staged value has no attribute {name!r}{hint}")
 
-    # ---- other libraries' functions ----
-
-    @classmethod
-    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from .interop import vocabulary
-
-        return vocabulary.call(func.__name__, f"torch.{func.__name__}", args, kwargs or {})
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        from .interop import vocabulary
-
-        what = f"numpy.{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
-        return vocabulary.call(ufunc.__name__ if method == "__call__" else "", what, inputs, kwargs)
-
-    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        from .interop import vocabulary
-
-        return vocabulary.call(func.__name__, f"numpy.{func.__name__}", args, kwargs)
-
 
 class IntParam(Value):
     """An int given as a param: a run-time scalar until its value is needed for a shape, an axis, an
@@ -239,32 +195,6 @@ class IntParam(Value):
         return self._value
 
     __int__ = __index__
-
-
-def _operator(name: str, swap: bool = False) -> Callable[[Value, Any], Any]:
-    def method(self: Value, other: Any) -> Any:
-        args = (other, self) if swap else (self, other)
-        return self._stage.apply(name, args)
-
-    return method
-
-
-for _python, _name in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "floordiv": "floordiv",
-    "mod": "mod",
-    "matmul": "matmul",
-    "and": "and",
-    "or": "or",
-    "xor": "xor",
-}.items():
-    setattr(Value, f"__{_python}__", _operator(_name))
-    setattr(Value, f"__r{_python}__", _operator(_name, swap=True))
-for _name in ("lt", "le", "gt", "ge", "eq", "ne"):
-    setattr(Value, f"__{_name}__", _operator(_name))
 
 
 def ints(values: Any) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ place that a function reads (by getter)."""
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from . import arrays, reducers
@@ -56,9 +56,10 @@ class Arguments:
         """Names of the fields of a role."""
         return [n[len(role) + 1 :] for n in self.names[: self.num_fields] if n.startswith(role + ".")]
 
-    def framework(self) -> str:
-        """Whose arrays come out: torch's if any is torch's, then tg.Tensor, else NumPy's."""
-        kinds = {arrays.kind_of(v) for v in self.values}
+    def framework(self, held: Iterable[Any] = ()) -> str:
+        """Whose arrays come out: torch's if any is torch's, then tg.Tensor, else NumPy's. held: what the kernel
+        itself holds."""
+        kinds = set(map(arrays.kind_of, (*self.values, *held)))
         if {arrays.TORCH, arrays.TIGA} <= kinds:
             raise TypeError("torch tensors beside tg.Tensor: give one kind (tg.from_torch, or x.to_torch())")
         return next((k for k in (arrays.TORCH, arrays.TIGA) if k in kinds), arrays.NUMPY)
@@ -241,10 +242,7 @@ class Tracer:
         """Reads off where inputs come from, and the guards."""
         hidden = self.captures.hidden
         sources = [hidden.get(e.name) or self._position[e.name] for e in program.inputs]
-        held = [getter(self.kernel) for getter in hidden.values()]
-        framework = self.arguments.framework()
-        if framework == arrays.NUMPY and any(arrays.kind_of(v) == arrays.TORCH for v in held):
-            framework = arrays.TORCH
+        framework = self.arguments.framework(getter(self.kernel) for getter in hidden.values())
         guards = [(_of_kernel(g), test) for g, test in self.captures.guards()]
         guards += [(_of_argument(self._position[n]), _equals(self._value(n))) for n in sorted(self._fixed)]
         return Trace(program, framework, sources, guards, keys)

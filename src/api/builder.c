@@ -2,6 +2,7 @@
 #include "algebra/reducer.h"
 #include "api/program.h"
 #include "ir/build.h"
+#include "run/key.h"
 #include "text/text.h"
 #include "tiga/tiga_ops.h"
 
@@ -62,6 +63,31 @@ tg_program *tg_builder_program(tg_builder *b) {
     if (!b->b->f->results.len)
         return err_set(ST_INVAL, "the program has no result (tg_out marks one)"), NULL;
     return door_run(program_body, &q) ? NULL : q.out;
+}
+
+typedef struct {
+    const Builder *b;
+    void *out;
+    size_t size;
+} Keying;
+
+static Status key_body(void *ctx) {
+    Keying *q = ctx;
+    Arena *a = arena_new();
+    Key key = key_of_program(a, q->b->f);
+    q->size = key.size;
+    q->out = malloc(key.size);
+    if (q->out) memcpy(q->out, key.bytes, key.size);
+    arena_free(a);
+    return q->out ? ST_OK : err_set(ST_NOMEM, "out of memory: a program's key");
+}
+
+void *tg_builder_key(tg_builder *b, size_t *size) {
+    if (!b || !size) return door_null(!b ? "builder" : "size"), NULL;
+    Keying q = {b->b, NULL, 0};
+    if (b->b->f->status || door_run(key_body, &q)) return NULL;
+    *size = q.size;
+    return q.out;
 }
 
 /* ---- values: one body for every way to make one ---- */

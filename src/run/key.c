@@ -1,5 +1,5 @@
-/* Writes the kernel as a text of variable-length integers. Sets and relations are numbered as they
- * are met, values by their order among the live ones. */
+/* Writes a kernel, or a program, as a text of variable-length integers. Sets and relations are numbered
+ * as they are met, values by their order among the live ones. */
 #include "run/key.h"
 
 #include "base/hash.h"
@@ -87,6 +87,7 @@ static void put_attr(Writer *w, Val v, const Node *n) {
     for (uint32_t k = 0; k < n->attr.num_ints; k++) put_signed(w, n->attr.ints[k]);
 }
 
+/* place NULL: not planned. */
 static void put_node(Writer *w, Val v, const Place *place) {
     const Node *n = ir_node(w->f, v);
     TIGA_ASSERT(n->op != OP_traverse && n->op != OP_launch);
@@ -96,11 +97,11 @@ static void put_node(Writer *w, Val v, const Place *place) {
     put(w, n->num_results);
     for (uint32_t k = 0; k < n->num_results; k++) put_type(w, &n->types[k]);
     put_attr(w, v, n);
-    put(w, place->level);
-    put(w, place->phase);
+    if (place) put(w, place->level), put(w, place->phase);
 }
 
-static void put_body(Writer *w, const Kernel *k) {
+/* places NULL: not planned. */
+static void put_body(Writer *w, const Place *places) {
     const uint8_t *live = ir_live(w->arena, w->f);
     uint32_t met = 0;
     for (uint32_t i = 0; i < w->f->inputs.len; i++)
@@ -108,7 +109,7 @@ static void put_body(Writer *w, const Kernel *k) {
     for (Val v = 1; v < ir_count(w->f); v++) {
         if (!live[v]) continue;
         w->val_no[v] = ++met;
-        put_node(w, v, &k->place[v]);
+        put_node(w, v, places ? &places[v] : NULL);
     }
     for (uint32_t i = 0; i < w->f->results.len; i++) put(w, w->val_no[w->f->results.data[i].val]);
 }
@@ -127,22 +128,43 @@ static void put_request(Writer *w, const CompileRequest *r) {
                (uint64_t)r->fast_math << 3 | (uint64_t)r->split << 4);
 }
 
+static Writer writer_of(Arena *a, const Fn *f) {
+    return (Writer){.arena = a,
+                    .f = f,
+                    .set_no = ARENA_ARRAY(a, uint32_t, f->sets.len + 1),
+                    .relation_no = ARENA_ARRAY(a, uint32_t, f->relations.len + 1),
+                    .val_no = ARENA_ARRAY(a, uint32_t, ir_count(f) + 1)};
+}
+
+static Key finish(const Writer *w) {
+    return (Key){.bytes = w->out.data,
+                 .size = w->out.len,
+                 .hash = hash_bytes(w->out.data, w->out.len, 0),
+                 .second = hash_bytes(w->out.data, w->out.len, 0x74696761)};
+}
+
+static void put_names(Writer *w, const Binding *list, uint32_t n) {
+    put(w, n);
+    for (uint32_t k = 0; k < n; k++) put_text(w, list[k].name);
+}
+
+Key key_of_program(Arena *a, const Fn *f) {
+    Writer w = writer_of(a, f);
+    for (uint32_t r = 0; r < f->relations.len; r++) put_relation(&w, (int)r);
+    put_names(&w, f->inputs.data, f->inputs.len);
+    put_names(&w, f->results.data, f->results.len);
+    put_body(&w, NULL);
+    return finish(&w);
+}
+
 Key key_of(Arena *a, const CompileRequest *request) {
-    const Fn *f = request->kernel->body;
-    Writer w = {.arena = a,
-                .f = f,
-                .set_no = ARENA_ARRAY(a, uint32_t, f->sets.len + 1),
-                .relation_no = ARENA_ARRAY(a, uint32_t, f->relations.len + 1),
-                .val_no = ARENA_ARRAY(a, uint32_t, ir_count(f) + 1)};
+    Writer w = writer_of(a, request->kernel->body);
     put_text(&w, "tiga " TG_VERSION);
     put(&w, CODEGEN_VERSION);
     put_text(&w, target_host_key());
     put_text(&w, request->cpu);
     put_text(&w, request->features);
     put_request(&w, request);
-    put_body(&w, request->kernel);
-    return (Key){.bytes = w.out.data,
-                 .size = w.out.len,
-                 .hash = hash_bytes(w.out.data, w.out.len, 0),
-                 .second = hash_bytes(w.out.data, w.out.len, 0x74696761)};
+    put_body(&w, request->kernel->place);
+    return finish(&w);
 }

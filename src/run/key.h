@@ -15,5 +15,7 @@ typedef struct {
 
 /* O(size of the kernel's body). */
 Key key_of(Arena *a, const CompileRequest *request);
+/* Of a whole program, the names of its inputs and results included: equal keys, equal programs. */
+Key key_of_program(Arena *a, const Fn *f);
 
 #endif

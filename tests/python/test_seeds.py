@@ -122,9 +122,36 @@ def test_torch_interop():
     assert scope["kernel"].schedules[0].resources
 
 
+def excerpt(number: str, start: str, end: str) -> str:
+    """A document's text from one line on, up to another."""
+    text = seed_text(number)
+    first = text.index(start)
+    return text[first : text.index(end, first)]
+
+
+def test_tensor_matmul():
+    scope, _ = run(excerpt("002", '"""Native Tiga Tensor matmul', "# Inspect the semantic Tensor IR"))
+    lhs, rhs, cotangent = (scope[n].numpy() for n in ("lhs", "rhs", "cotangent"))
+    np.testing.assert_allclose(scope["output"].numpy(), lhs @ rhs)
+    np.testing.assert_allclose(scope["dlhs"].numpy(), cotangent @ rhs.T)
+    np.testing.assert_allclose(scope["drhs"].numpy(), lhs.T @ cotangent)
+    assert '"gf_tensor.matmul"' in scope["output"].mlir()
+
+
+def test_joint_autograd():
+    scope, _ = run(excerpt("002", '"""One inspectable execution DAG', "# Inspect: plan.explain()"))
+    assert scope["value"].item() == 13 and scope["dx"].to_torch(copy=True).tolist() == [4, 6]
+    assert "forward" in scope["plan"].explain()
+
+
+def test_linear_recurrence():
+    code = excerpt("002", '"""A causal linear recurrence', "# Inspect: output.execution")
+    scope, _ = run(code.replace('device="cuda"', 'device="cpu"'))
+    q, k, v = (scope[n] for n in ("q_torch", "k_torch", "v_torch"))
+    state = torch.einsum("lsk,lsv->lskv", k, v).cumsum(1)
+    torch.testing.assert_close(scope["actual"], torch.einsum("lsk,lskv->lsv", q, state), rtol=1e-4, atol=1e-4)
+
+
 def interop_source() -> str:
     """torch_interop.py: it stands after its own docstring."""
-    text = seed_text("002")
-    start = text.index('"""Default Torch interface, plus')
-    end = text.index("# Inspect: kernel.explain(), kernel.schedules", start)
-    return text[start:end]
+    return excerpt("002", '"""Default Torch interface, plus', "# Inspect: kernel.explain(), kernel.schedules")

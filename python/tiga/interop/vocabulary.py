@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import functions as tg
-from ..staged import Value, stage_of
+from ..operand import stage_of
+from ..staged import Value
 
 
 def _swapped(function: Callable[..., Value]) -> Callable[..., Value]:

@@ -1,0 +1,218 @@
+"""Expressions: operations on tensors are noted, and run when a value is needed.
+
+A tensor without a value holds a *node*: an operation on other tensors and numbers, or a part of a *call*, a
+program on arrays (a kernel on a graph, a gradient). To get its value, the operations down to tensors that
+have one become one program; programs are kept by the key that the core makes of them, so an expression of
+the same form compiles once, whatever its numbers. A kernel call is an end of such a program: it runs by
+itself, its operands before it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _tiga, dtypes, threads
+from .graph import Graph
+from .operand import Operand
+from .programs import Program
+
+MOST_OPERATIONS = 64  # of one program: an expression that grows beyond it gets its largest operand's value
+_MOST_PROGRAMS = 1024
+_EXACT = {"pow", "power"}  # operations whose numbers decide what is computed
+
+NOWHERE = Graph.regular(0, 0)  # where programs without a relation run
+_numpy = [d.numpy for d in dtypes.BY_CODE]
+
+
+def empty(shape: tuple[int, ...], code: int) -> np.ndarray:
+    """New memory for a result."""
+    return np.empty(shape, _numpy[code])
+
+
+# ---- nodes ----
+
+
+class Operation:
+    """An operation of the vocabulary by name. size: how many are waiting below it and with it."""
+
+    __slots__ = ("args", "ints", "name", "size")
+
+    def __init__(self, name: str, args: tuple[Any, ...], ints: tuple[int, ...], size: int) -> None:
+        self.name = name
+        self.args = args
+        self.ints = ints
+        self.size = size
+
+
+class Call:
+    """A program on a graph and arrays, among them tensors; it runs once, for all of its parts."""
+
+    __slots__ = ("args", "graph", "program", "results", "size")
+
+    def __init__(self, program: Program, graph: Graph, args: tuple[Any, ...]) -> None:
+        self.program = program
+        self.graph = graph
+        self.args = args
+        self.size = within(args)
+        self.results: tuple[Any, ...] | None = None
+
+    def run(self) -> tuple[Any, ...]:
+        """The results."""
+        if self.results is None:
+            given = tuple([a.numpy() if isinstance(a, Operand) else a for a in self.args])
+            self.results = self.program.run(self.graph, given, empty, threads.count(None))
+        return self.results
+
+
+class Part:
+    """One result of a call."""
+
+    __slots__ = ("call", "index")
+    name = "part"
+
+    def __init__(self, call: Call, index: int) -> None:
+        self.call = call
+        self.index = index
+
+    @property
+    def size(self) -> int:
+        """As an operation's."""
+        return self.call.size
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """What the call takes."""
+        return self.call.args
+
+
+def within(args: tuple[Any, ...]) -> int:
+    """The size of a node with these operands, none of them too large."""
+    waiting = {id(a): a for a in args if isinstance(a, Operand) and not a.has_value}
+    size = 1 + sum(a._node.size for a in waiting.values())
+    while size > MOST_OPERATIONS:
+        largest = max(waiting.values(), key=lambda a: a._node.size)
+        size -= largest._node.size
+        del waiting[id(largest)]
+        largest.numpy()
+    return size
+
+
+# ---- views: of memory where there is some, never copied ----
+
+
+def _slice(x: np.ndarray, ints: tuple[int, ...]) -> np.ndarray:
+    axis, start, stop, step = ints
+    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop if stop >= -x.shape[axis] else None, step),)]
+
+
+VIEWS: dict[str, Callable[[np.ndarray, tuple[int, ...], tuple[int, ...]], np.ndarray]] = {
+    "reshape": lambda x, ints, shape: x.reshape(shape),
+    "flatten": lambda x, ints, shape: x.reshape(shape),
+    "squeeze": lambda x, ints, shape: x.reshape(shape) if x.size == 0 else x.squeeze(ints[0]),
+    "unsqueeze": lambda x, ints, shape: np.expand_dims(x, ints[0]),
+    "permute": lambda x, ints, shape: x.transpose(ints),
+    "transpose": lambda x, ints, shape: x.swapaxes(*ints),
+    "index": lambda x, ints, shape: x[(slice(None),) * (ints[0] % x.ndim) + (ints[1], ...)],
+    "slice": lambda x, ints, shape: _slice(x, ints),
+    "broadcast_to": lambda x, ints, shape: np.broadcast_to(x, shape),
+    "detach": lambda x, ints, shape: x,
+}
+
+
+# ---- types and programs ----
+
+
+def kind_of(name: str, x: Any) -> tuple[Any, Any]:
+    """What a program depends on: dtype and shape of a tensor, of a number its type alone where it can be given
+    at run time."""
+    if isinstance(x, Operand):
+        return x._dtype.code, x._shape
+    return type(x), x if name in _EXACT or isinstance(x, bool) else None
+
+
+@functools.lru_cache(8192)
+def infer(name: str, kinds: tuple[Any, ...], ints: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+    """(dtype code, shape) of an operation's result."""
+    builder = _tiga.Builder(False)
+    operands = tuple([_operand(builder, f"x{k}", kind) for k, kind in enumerate(kinds)])
+    try:
+        end, _ = builder.type(builder.apply(name, operands, ints))
+    except (TypeError, ValueError, IndexError) as error:
+        said = str(error).replace("a parameter of dtype", "a tensor of dtype").replace("feature shapes", "shapes")
+        raise type(error)(said) from None
+    return end[2], end[3]
+
+
+def _operand(builder: Any, name: str, kind: tuple[Any, Any]) -> int:
+    first, second = kind
+    if type(first) is int:
+        return builder.input(name, first, second)
+    return builder.scalar(name, first is int) if second is None else builder.number(second)
+
+
+_programs: dict[bytes, Program] = {}
+
+
+def express(root: Any, is_leaf: Callable[[Any], bool]) -> tuple[Program, tuple[Any, ...]]:
+    """The program of root's operations down to its leaves, and the leaves: its inputs in order, tensors and
+    numbers."""
+    builder = _tiga.Builder(False)
+    ids: dict[int, int] = {}
+    leaves: list[Any] = []
+
+    def take(x: Any, kind: Any) -> int:
+        leaves.append(x)
+        return _operand(builder, f"x{len(leaves) - 1}", kind)
+
+    todo = [root]
+    while todo:
+        t = todo[-1]
+        if id(t) not in ids and t is not root and is_leaf(t):
+            ids[id(t)] = take(t, kind_of("", t))
+        if id(t) in ids:
+            todo.pop()
+            continue
+        node = t._node
+        missing = [a for a in node.args if isinstance(a, Operand) and id(a) not in ids]
+        if missing:
+            todo.extend(reversed(missing))
+            continue
+        operands = [ids[id(a)] if isinstance(a, Operand) else take(a, kind_of(node.name, a)) for a in node.args]
+        passed_on = node.name == "detach"
+        ids[id(t)] = operands[0] if passed_on else builder.apply(node.name, tuple(operands), node.ints)
+    builder.out("out", ids[id(root)])
+    return _program(builder, len(leaves)), tuple(leaves)
+
+
+def _program(builder: Any, count: int) -> Program:
+    """The program that a builder holds, made where there is none like it."""
+    key = builder.key()
+    program = _programs.get(key)
+    if program is None:
+        if len(_programs) >= _MOST_PROGRAMS:
+            del _programs[next(iter(_programs))]
+        program = _programs[key] = Program(builder.program(), [f"x{k}" for k in range(count)], ["out"])
+    return program
+
+
+def has_value(t: Any) -> bool:
+    """The leaves of what is left to run."""
+    return t.has_value or isinstance(t._node, Part)
+
+
+def realize(t: Any) -> None:
+    """Gives a tensor its value; what led to it is kept where a gradient may ask for it."""
+    node = t._node
+    if isinstance(node, Part):
+        data = node.call.run()[node.index]
+    elif node.name in VIEWS:
+        data = VIEWS[node.name](node.args[0].numpy(), node.ints, t._shape)
+    else:
+        program, leaves = express(t, has_value)
+        (data,) = Call(program, NOWHERE, leaves).run()
+    t._data = data
+    if not t.requires_grad:
+        t._node = None
