@@ -41,7 +41,7 @@ static Status build(Arena *a, const char *text, Fn **out) {
         memcpy(in[k].dim, bound[k].dim, sizeof bound[k].dim);
     }
     Status st = formula_parse(a, text, &formula);
-    return st ? st : formula_build(a, &formula, in, NUM_BOUND, out);
+    return st ? st : formula_build(a, &formula, in, NUM_BOUND, NULL, 0, out);
 }
 
 static Array array_of(const Fn *f, Val v, const int64_t *set_size, const float *data) {
@@ -131,6 +131,28 @@ static const struct {
     {"out = cumsum(node.h, axis=-1)[1]", 3, {3, 7, 11}},
     {"out = sum(softmax(node.h[2:], axis=-1), axis=-1)", 3, {0, 0, 0}},
     {"out = where(dst.x > 1.5, dst.x, -1)", 3, {-1, 2, 3}},
+    {"out = float32(int32(dst.x * 1.9))", 3, {1, 3, 5}},
+    {"out = bool(dst.x - 1) * dst.x", 3, {0, 2, 3}},
+    {"out = float32(float64(dst.x) / 2)", 3, {.5f, 1, 1.5f}},
+    {"out = float32(9007199254740993 - int64(dst.x) - 9007199254740990)", 3, {2, 1, 0}},
+    {"out = -7 // 2 + 7 % -3 + dst.x % 2 + -dst.x // 2", 3, {-6, -7, -7}},
+    {"out = 1.0 * (int64(dst.x) & 2 | 4 ^ ~int64(dst.x))", 3, {-6, -5, -6}},
+    {"out = clamp(dst.x, max=2) + clamp(dst.x, min=2) + clamp(dst.x, min=2, max=2)", 3, {5, 6, 7}},
+    {"out = elu(-dst.x * inf, alpha=2) + leaky_relu(-dst.x, negative_slope=.5)",
+     3,
+     {-2.5f, -3, -3.5f}},
+    {"out = reshape(node.h, -1, 1, 2)[0]", 6, {1, 2, 3, 4, 5, 6}},
+    {"out = transpose(reshape(node.h, (-1, 1, 2)), 1, 2)[1, ...]", 3, {2, 4, 6}},
+    {"out = permute(node.h[None], 0, 2, 1)[0]", 3, {1, 3, 5}},
+    {"out = transpose(node.h[..., None], axis=(0, 2, 1))[0, 1]", 3, {2, 4, 6}},
+    {"out = squeeze(unsqueeze(unsqueeze(node.h, 1), -1))[0]", 3, {1, 3, 5}},
+    {"out = squeeze(node.h[None, :, None], axis=(1, -1))[0]", 3, {1, 3, 5}},
+    {"out = flatten(expand(node.h, (-1, 2, 2)), 1)[2]", 3, {1, 3, 5}},
+    {"out = sum(cat([node.h, 2 * node.h], -1), axis=-1)", 3, {9, 21, 33}},
+    {"out = sum(stack((node.x, dst.x), -1), axis=1, keepdims=True)[0]", 3, {2, 4, 6}},
+    {"out = std(node.h, axis=-1) + node.h[1:, None][0, 0]", 3, {2.5f, 4.5f, 6.5f}},
+    {"out = var(src.h, unbiased=true)[1] * 1.0", 1, {8}},
+    {"two = 2\nhalf = two / 4\nout = dst.x * half + two", 3, {2.5f, 3, 3.5f}},
     {"out = dst.x * (1 < 2) + ((3 > 4) | true)", 3, {2, 3, 4}},
     {"wm.identity = 0, 0\nwm.lift(a, b) = a, a * b\nwm.combine(p, q) = p[0] + q[0], p[1] + q[1]\n"
      "wm.finalize(s) = s[1] / s[0]\nout = wm(edge.w, src.x)",
@@ -139,6 +161,17 @@ static const struct {
     {"wm.identity = (0, 0)\nwm.lift(a, b) = (a,\n  a * b)\nwm.combine(p, q) = (p[0] + q[0],\n  "
      "p[1] + q[1])\n"
      "wm.finalize(s) = (s[1] / s[0])\nout = wm(edge.w, src.x)",
+     3,
+     {2, 2, 1.5f}},
+    {"wm.identity = 0, 0\nwm.lift(a, b) = p = a * b, a, p\n"
+     "wm.combine(p, q) = (s = p[0] + q[0], t = p[1] + q[1],\n  s, t)\n"
+     "tiny = 0\nwm.finalize(s) = (r = s[1] / (s[0] + tiny), r)\nout = wm(edge.w, src.x)",
+     3,
+     {2, 2, 1.5f}},
+    {"sm.identity = (-inf, 0, 0)\nsm.lift(s, v) = s, 1, v\n"
+     "sm.combine(a, b) = (m = max(a[0], b[0]), p = exp(a[0] - m), q = exp(b[0] - m),\n"
+     "                    m, a[1] * p + b[1] * q, a[2] * p + b[2] * q)\n"
+     "sm.finalize(s) = s[2] / s[1]\nout = sm(src.x * 0, src.x)",
      3,
      {2, 2, 1.5f}},
     {"top.identity = -inf\ntop.combine(a, b) = max(a, b)\nout = top(src.x)", 3, {3, 2, 2}},
@@ -302,7 +335,7 @@ static void test_dtypes_meet(void **state) {
         Formula formula;
         Fn *f = NULL;
         Status st = formula_parse(a, arena_printf(a, "out = %s", meetings[k].text), &formula);
-        if (!st) st = formula_build(a, &formula, in, sizeof in / sizeof *in, &f);
+        if (!st) st = formula_build(a, &formula, in, sizeof in / sizeof *in, NULL, 0, &f);
         if (st) fail_msg("%s: %s", meetings[k].text, err_message());
         const char *got = dtype_name((Dtype)ir_type(f, f->results.data[0].val)->dtype);
         if (strcmp(got, dtype_name(meetings[k].dtype))) fail_msg("%s: %s", meetings[k].text, got);

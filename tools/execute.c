@@ -2,6 +2,7 @@
 #include "execute.h"
 
 #include "api/program.h"
+#include "capture/names.h"
 #include "npy.h"
 #include "opt/rewrite.h"
 
@@ -129,7 +130,8 @@ static Status input_types(Arena *a, const Execution *x, const char *const *names
     return ST_OK;
 }
 
-Status execute_formula(Arena *a, const Execution *x, const char *text, Fn **out) {
+Status execute_formula(Arena *a, const Execution *x, const char *text, const char *const *results,
+                       uint32_t num_results, Fn **out) {
     Formula formula;
     const char *const *names;
     uint32_t n;
@@ -138,7 +140,7 @@ Status execute_formula(Arena *a, const Execution *x, const char *text, Fn **out)
     formula_inputs(a, &formula, &names, &n);
     FormulaInput *types = ARENA_ARRAY(a, FormulaInput, n);
     st = input_types(a, x, names, n, types);
-    return st ? st : formula_build(a, &formula, types, n, out);
+    return st ? st : formula_build(a, &formula, types, n, results, num_results, out);
 }
 
 /* ---- the graph ---- */

@@ -20,8 +20,10 @@ typedef struct {
 bool execute_is_wanted(const Execution *x);
 /* Reads what --bind names; memory and names are the arena's. */
 Status execute_load(Arena *a, Execution *x);
-/* The formula's program; its input types are --bind's or --in's, else float32 scalars. */
-Status execute_formula(Arena *a, const Execution *x, const char *text, Fn **out);
+/* The formula's program; its input types are --bind's or --in's, else float32 scalars. results: lines that
+ * are to be results although later ones use them. */
+Status execute_formula(Arena *a, const Execution *x, const char *text, const char *const *results,
+                       uint32_t num_results, Fn **out);
 /* Runs f; what --save names is written, without one every result is printed. */
 Status execute_run(Arena *a, const Execution *x, const Fn *f);
 

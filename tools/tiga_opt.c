@@ -194,11 +194,29 @@ static Status read_all(Tool *t, Text *out) {
     return failed ? err_set(ST_INVAL, "cannot be read") : ST_OK;
 }
 
+/* What --save and --grad name. */
+static Words wanted_results(Tool *t) {
+    Words words = {0};
+    for (int k = 0; k < t->execution.num_save; k++) {
+        const char *rest = t->execution.save[k];
+        *vec_push(t->arena, &words) = next_word(t, &rest, '=');
+    }
+    for (int k = 0; k < t->num_actions; k++) {
+        const char *rest = t->actions[k].argument, *outs, *word;
+        if (t->actions[k].run != run_grad) continue;
+        for (outs = next_word(t, &rest, ':'); (word = next_word(t, &outs, ','));)
+            *vec_push(t->arena, &words) = word;
+    }
+    return words;
+}
+
 static Status read_module(Tool *t) {
     Text text = {.arena = t->arena};
     if (t->formula) {
         Fn *f;
-        Status st = execute_formula(t->arena, &t->execution, t->formula, &f);
+        Words results = wanted_results(t);
+        Status st =
+            execute_formula(t->arena, &t->execution, t->formula, results.data, results.len, &f);
         if (!st) *vec_push(t->arena, &t->module.functions) = f;
         return st;
     }

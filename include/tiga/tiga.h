@@ -189,15 +189,19 @@ typedef struct tg_program tg_program;
  * node's own; src(v) and dst(v) gather a computed node value; a reducer goes one step: edges to
  * destinations, nodes to one value; axis= reduces features; a bare name is a parameter, or what a line
  * above defined. A reducer of your own is four lines: NAME.identity, .lift, .combine, .finalize. Every
- * name on the left that no later line uses is a result; "out" always is.
+ * name on the left that no other line uses is a result; "out" always is; any other becomes one where it is
+ * bound, or named to tg_program_grad.
  * dtypes and feature shapes come with the arguments. Grammar: docs/formula.md. O(text); TG_ESYNTAX with line
  * and column. */
 TG_API tg_program *tg_program_new(const char *formula);
 /* IR text as tg_ir prints it (its first function). */
 TG_API tg_program *tg_program_parse(const char *text);
 /* The program that computes p's results and, from a cotangent "cot.<out>" for each name in outs, the
- * gradient "grad.<name>" of each name in wrt. Names are separated by spaces. A gradient is a program:
- * apply it again ("grad2.<name>" where a name is taken). */
+ * gradient "grad.<name>" of each name in wrt, of the array's shape and dtype. Names are separated by spaces.
+ * The cotangent has the shape and dtype of <out>; that of a single number is 1 where it is not bound. A
+ * gradient is a program: apply it again ("grad2.<name>" where a name is taken). O(1) for a formula, whose
+ * names are checked with its types, when it runs; else O(operations). TG_ENAME, TG_ETYPE (no float),
+ * TG_EUNSUPPORTED. */
 TG_API tg_program *tg_program_grad(const tg_program *p, const char *outs, const char *wrt);
 TG_API void tg_program_free(tg_program *p);
 

@@ -312,13 +312,8 @@ def flatten(x: Any, start_dim: Any = 0, end_dim: Any = -1) -> Value:
 
 def squeeze(x: Any, dim: Axes = None, *, axis: Axes = None) -> Value:
     """Without an axis of extent 1; without dim: without all of them."""
-    given = _one("squeeze", dim, axis)
-    if given is None:
-        given = tuple(k for k, n in enumerate(x.shape) if n == 1)
-    axes = ints(given if isinstance(given, (tuple, list)) else (given,))
-    for k in sorted((k % x.ndim for k in axes), reverse=True):
-        x = _apply("squeeze", x, ints=(k,))
-    return x
+    given = _one("squeeze", dim, axis, ())
+    return _apply("squeeze", x, ints=ints(given if isinstance(given, (tuple, list)) else (given,)))
 
 
 def unsqueeze(x: Any, dim: Any = None, *, axis: Any = None) -> Value:

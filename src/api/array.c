@@ -160,14 +160,26 @@ static Status bind_one(Bind *b, const tg_program *p, const tg_arg *arg, Bound *o
                    known_names(b->arena, p->fn));
 }
 
+/* The cotangent of a single number that nobody binds is 1: the gradient of a loss. */
+static bool bind_unit(const char *name, const Type *t, Array *out) {
+    static float one_f32 = 1;
+    static double one_f64 = 1;
+    bool is_unit = !strncmp(name, "cot", 3) && strchr(name, '.') && t->set == SET_ALL && !t->rank;
+    if (is_unit && t->dtype == DT_f32) *out = (Array){.data = &one_f32, .dtype = DT_f32};
+    if (is_unit && t->dtype == DT_f64) *out = (Array){.data = &one_f64, .dtype = DT_f64};
+    return out->data != NULL;
+}
+
 static Status check_complete(const Bind *b, const Bound *out, size_t num_args, const tg_arg *args) {
     for (uint32_t k = 0; k < b->f->inputs.len; k++) {
-        if (out->inputs[k].data) continue;
+        const Binding *in = &b->f->inputs.data[k];
+        if (out->inputs[k].data || bind_unit(in->name, ir_type(b->f, in->val), &out->inputs[k]))
+            continue;
         Text passed = {.arena = b->arena};
         text_put(&passed, "");
         for (size_t i = 0; i < num_args; i++) text_putf(&passed, i ? ", %s" : "%s", args[i].name);
         return err_set(ST_NAME, "%s is needed and was not passed (passed: %s)",
-                       argument_text(b->arena, b->f->inputs.data[k].name), passed.text);
+                       argument_text(b->arena, in->name), passed.text);
     }
     return ST_OK;
 }

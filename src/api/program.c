@@ -3,6 +3,7 @@
 
 #include "api/ladder.h"
 #include "base/debug.h"
+#include "capture/names.h"
 #include "text/text.h"
 #include "ir/type.h"
 #include "ir/verify.h"
@@ -174,14 +175,9 @@ static const tg_arg *find_arg(const tg_arg *args, size_t n, const char *name) {
     return NULL;
 }
 
-static bool has_rows(const char *name) {
-    return !strncmp(name, "src.", 4) || !strncmp(name, "dst.", 4) || !strncmp(name, "edge.", 5) ||
-           !strncmp(name, "node.", 5);
-}
-
 static Status formula_input(const tg_arg *arg, FormulaInput *in) {
     const tg_array *x = &arg->array;
-    int rows = has_rows(arg->name);
+    int rows = name_is_field(arg->name);
     if ((int)x->dtype < 0 || (int)x->dtype >= NUM_DTYPES)
         return err_set(ST_TYPE, "argument '%s': no such dtype (%d)", arg->name, (int)x->dtype);
     if (x->rank < rows || x->rank > TG_MAX_RANK || x->rank - rows > MAX_RANK)
@@ -201,44 +197,68 @@ static Status say_passed(Arena *a, Status st, const tg_arg *args, size_t num_arg
     return err_set(st, "%s%s)", t.text, num_args ? "" : "nothing");
 }
 
-/* The formula's inputs among the arguments, and a text that names their types. */
-static Status read_signature(Arena *a, const Formula *formula, const tg_arg *args, size_t num_args,
-                             FormulaInput **inputs, uint32_t *n, Text *signature) {
-    const char *const *names;
-    uint32_t num_names;
-    formula_inputs(a, formula, &names, &num_names);
-    *inputs = ARENA_ARRAY(a, FormulaInput, num_names);
-    *n = 0;
-    for (uint32_t k = 0; k < num_names; k++) {
-        const tg_arg *arg = find_arg(args, num_args, names[k]);
-        FormulaInput *in = &(*inputs)[*n];
-        if (!arg) continue; /* formula_build says where it is missed */
-        Status st = formula_input(arg, in);
-        if (st) return st;
-        text_putf(signature, "%s:%d:", in->name, in->dtype);
-        for (int i = 0; i < in->rank; i++) text_putf(signature, "%lld,", (long long)in->dim[i]);
-        ++*n;
-    }
-    return ST_OK;
-}
-
 static const Formula *formula_of(const tg_program *p) {
     while (p->kind == PROGRAM_gradient) p = p->base;
     return &p->formula;
 }
 
-static Status make_typed(const tg_program *p, const FormulaInput *inputs, uint32_t n,
-                         tg_program **out) {
+/* What decides a variant of a formula: its inputs' types and its results. */
+typedef struct {
+    Arena *arena;
+    FormulaInput *inputs;
+    uint32_t num_inputs;
+    Names results; /* lines that later ones use and that are bound or differentiated all the same */
+    Text text;
+} Asked;
+
+static Status read_inputs(Asked *s, const Formula *formula, const tg_arg *args, size_t num_args) {
+    const char *const *names;
+    uint32_t num_names;
+    formula_inputs(s->arena, formula, &names, &num_names);
+    s->inputs = ARENA_ARRAY(s->arena, FormulaInput, num_names);
+    for (uint32_t k = 0; k < num_names; k++) {
+        const tg_arg *arg = find_arg(args, num_args, names[k]);
+        FormulaInput *in = &s->inputs[s->num_inputs];
+        if (!arg) continue; /* formula_build says where it is missed */
+        Status st = formula_input(arg, in);
+        if (st) return st;
+        text_putf(&s->text, "%s:%d:", in->name, in->dtype);
+        for (int i = 0; i < in->rank; i++) text_putf(&s->text, "%lld,", (long long)in->dim[i]);
+        s->num_inputs++;
+    }
+    return ST_OK;
+}
+
+static void read_results(Asked *s, const tg_program *p, const tg_arg *args, size_t num_args) {
+    Names asked = {0};
+    for (const tg_program *q = p; q->kind == PROGRAM_gradient; q = q->base) {
+        Names outs = split_names(s->arena, q->outs);
+        for (uint32_t k = 0; k < outs.len; k++) *vec_push(s->arena, &asked) = outs.data[k];
+    }
+    for (size_t k = 0; k < num_args; k++)
+        if (args[k].name) *vec_push(s->arena, &asked) = args[k].name;
+    const Formula *formula = formula_of(p);
+    for (const Line *l = formula->lines; l < formula->lines + formula->num_lines; l++)
+        for (uint32_t k = 0; k < asked.len && !l->part; k++) {
+            if (strcmp(asked.data[k], l->name) || !formula_uses(formula, l->name)) continue;
+            *vec_push(s->arena, &s->results) = l->name;
+            text_putf(&s->text, "=%s", l->name);
+            break;
+        }
+}
+
+static Status make_typed(const tg_program *p, const Asked *s, tg_program **out) {
     if (p->kind == PROGRAM_formula) {
         Arena *a = arena_new();
         Fn *f;
-        Status st = formula_build(a, &p->formula, inputs, n, &f);
+        Status st = formula_build(a, &p->formula, s->inputs, s->num_inputs, s->results.data,
+                                  s->results.len, &f);
         if (st) return arena_free(a), st;
         *out = program_of(f);
         return ST_OK;
     }
     tg_program *base;
-    Status st = make_typed(p->base, inputs, n, &base);
+    Status st = make_typed(p->base, s, &base);
     if (st) return st;
     st = typed_gradient(base->fn, p->outs, p->wrt, out);
     tg_program_free(base);
@@ -276,22 +296,21 @@ Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, t
     if (p->kind == PROGRAM_typed) return *out = program_ref(p), ST_OK;
     tg_program *own = (tg_program *)(uintptr_t)p;
     Arena *a = arena_new();
-    Text signature = {.arena = a};
-    FormulaInput *inputs;
-    uint32_t n;
-    text_put(&signature, "");
-    Status st = read_signature(a, formula_of(p), args, num_args, &inputs, &n, &signature);
+    Asked s = {.arena = a, .text = {.arena = a}};
+    text_put(&s.text, "");
+    Status st = read_inputs(&s, formula_of(p), args, num_args);
+    if (!st) read_results(&s, p, args, num_args);
     enter();
-    tg_program *there = st ? NULL : find_variant(p, signature.text);
+    tg_program *there = st ? NULL : find_variant(p, s.text.text);
     leave();
     if (there) *out = program_ref(there);
     else if (!st) {
         tg_program *made;
         *fresh = true;
-        st = make_typed(p, inputs, n, &made);
+        st = make_typed(p, &s, &made);
         if (st == ST_NAME && strstr(err_message(), "not bound"))
             st = say_passed(a, st, args, num_args);
-        if (!st) st = add_variant(own, signature.text, made, out);
+        if (!st) st = add_variant(own, s.text.text, made, out);
     }
     arena_free(a);
     return st;

@@ -1,10 +1,12 @@
 /* A hand-written lexer and a precedence-climbing parser; Python's operators and precedence.
  *
- *   line    = NAME ["." PART ["(" NAME {"," NAME} ")"]] "=" expr {"," expr}
+ *   line    = NAME "=" expr | NAME "." PART ["(" NAME {"," NAME} ")"] "=" component {"," component}
+ *   component = [NAME "="] expr                      names before values
  *   expr    = prefix {OPERATOR expr}                 by the table of precedences
  *   prefix  = ("-" | "+" | "~") prefix | postfix
  *   postfix = primary {"[" item {"," item} "]"}
  *   primary = NUMBER | NAME ["." NAME] ["(" [argument {"," argument}] ")"] | "(" expr {"," expr} ")"
+ *           | "[" expr {"," expr} "]"
  *   argument = [NAME "="] expr      item = expr | [expr] ":" [expr] [":" [expr]] | "..." */
 #include "capture/formula.h"
 
@@ -30,6 +32,7 @@ typedef struct {
     Where here;
     Token tok; /* the one looked at */
     int brackets, depth;
+    bool in_part; /* of a reducer, where "NAME = expr" between commas names an intermediate value */
     Status status;
 } Parser;
 
@@ -186,13 +189,15 @@ static const Expr *parse_number(Parser *s) {
     locale_t old = locale_enter_c();
     e->number = strtod(e->text, NULL);
     locale_leave_c(old);
-    e->integer = !strpbrk(e->text, ".eE") && e->number <= 9007199254740992.0;
+    e->integer = !strpbrk(e->text, ".eE") && e->number < 0x1p63;
+    if (e->integer) e->whole = strtoll(e->text, NULL, 10);
     next(s);
     return e;
 }
 
-static bool parse_argument(Parser *s, ExprList *args, void *keywords_out) {
-    VEC(Keyword) *keywords = keywords_out;
+typedef VEC(Keyword) KeywordList;
+
+static bool parse_argument(Parser *s, ExprList *args, KeywordList *keywords) {
     const Expr *e = parse_expr(s, 0);
     if (!e) return false;
     if (e->kind == EXPR_name && is_op(s, "=")) {
@@ -201,7 +206,7 @@ static bool parse_argument(Parser *s, ExprList *args, void *keywords_out) {
         next(s);
         const Expr *value = parse_expr(s, 0);
         if (!value) return false;
-        *vec_push(s->arena, keywords) = (Keyword){e->text, value};
+        *vec_push(s->arena, keywords) = (Keyword){e->text, value, e->at};
         return true;
     }
     if (keywords->len)
@@ -214,7 +219,7 @@ static bool parse_argument(Parser *s, ExprList *args, void *keywords_out) {
 
 static const Expr *parse_call(Parser *s, Expr *e) {
     ExprList args = {0};
-    VEC(Keyword) keywords = {0};
+    KeywordList keywords = {0};
     e->kind = EXPR_call;
     while (!is_op(s, ")")) {
         if (!parse_argument(s, &args, &keywords)) return NULL;
@@ -241,21 +246,36 @@ static const Expr *parse_name(Parser *s) {
     return open_bracket(s, "(") ? parse_call(s, e) : e;
 }
 
-static const Expr *parse_parens(Parser *s, Where at) {
+/* A value of a part, or a name for one before the values. */
+static bool parse_component(Parser *s, ExprList *values, KeywordList *names) {
+    const Expr *e = parse_expr(s, 0);
+    if (!e) return false;
+    bool is_name = s->in_part && e->kind == EXPR_name && !strchr(e->text, '.') && is_op(s, "=");
+    if (!is_name) return *vec_push(s->arena, values) = e, true;
+    if (values->len) return expected(s, "',' or ')' (names come before the values)"), false;
+    next(s);
+    const Expr *value = parse_expr(s, 0);
+    if (value) *vec_push(s->arena, names) = (Keyword){e->text, value, e->at};
+    return value != NULL;
+}
+
+/* (x), (x, y), [x, y]. */
+static const Expr *parse_parens(Parser *s, Where at, const char *end, const char *what) {
     ExprList parts = {0};
-    bool tuple = false;
+    KeywordList names = {0};
+    bool tuple = *end == ']';
     do {
-        if (tuple && is_op(s, ")")) break;
-        const Expr *e = parse_expr(s, 0);
-        if (!e) return NULL;
-        *vec_push(s->arena, &parts) = e;
+        if (tuple && is_op(s, end)) break;
+        if (!parse_component(s, &parts, &names)) return NULL;
         tuple |= is_op(s, ",");
     } while (accept(s, ","));
-    if (!close_bracket(s, ")", "',' or ')'")) return NULL;
-    if (!tuple) return parts.data[0];
+    if (!close_bracket(s, end, what)) return NULL;
+    if (!tuple && !names.len) return parts.data[0];
     Expr *e = new_expr(s, EXPR_tuple, at);
     e->args = parts.data;
     e->num_args = parts.len;
+    e->keywords = names.data;
+    e->num_keywords = names.len;
     return complete(s, e);
 }
 
@@ -263,7 +283,8 @@ static const Expr *parse_primary(Parser *s) {
     Where at = s->tok.at;
     if (s->tok.kind == TOK_number) return parse_number(s);
     if (s->tok.kind == TOK_name) return parse_name(s);
-    if (open_bracket(s, "(")) return parse_parens(s, at);
+    if (open_bracket(s, "(")) return parse_parens(s, at, ")", "',' or ')'");
+    if (open_bracket(s, "[")) return parse_parens(s, at, "]", "',' or ']'");
     return expected(s, "an expression");
 }
 
@@ -407,23 +428,29 @@ static bool parse_left(Parser *s, Line *line) {
     return open_bracket(s, "(") ? parse_params(s, line) : true;
 }
 
+/* All of a part in parentheses, for line breaks' sake. */
+static void open_tuple(ExprList *values, KeywordList *names) {
+    if (values->len != 1 || names->len || values->data[0]->kind != EXPR_tuple) return;
+    const Expr *e = values->data[0];
+    *names = (KeywordList){(Keyword *)(uintptr_t)e->keywords, e->num_keywords, e->num_keywords};
+    *values = (ExprList){(const Expr **)(uintptr_t)e->args, e->num_args, e->num_args};
+}
+
 static bool parse_line(Parser *s, Line *line) {
     ExprList values = {0};
+    KeywordList names = {0};
     *line = (Line){0};
     if (!parse_left(s, line)) return false;
     if (!accept(s, "=")) return expected(s, "'='"), false;
+    s->in_part = line->part != NULL;
     do {
-        const Expr *e = parse_expr(s, 0);
-        if (!e) return false;
-        *vec_push(s->arena, &values) = e;
-        if (!line->part) break;
-    } while (accept(s, ","));
+        if (!parse_component(s, &values, &names)) return false;
+    } while (line->part && accept(s, ","));
+    if (line->part) open_tuple(&values, &names);
     line->values = values.data;
     line->num_values = values.len;
-    if (line->part && values.len == 1 && values.data[0]->kind == EXPR_tuple) {
-        line->num_values = values.data[0]->num_args; /* in parentheses, for line breaks' sake */
-        line->values = values.data[0]->args;
-    }
+    line->names = names.data;
+    line->num_names = names.len;
     if (s->tok.kind != TOK_line && s->tok.kind != TOK_end)
         return expected(s, "an operator or the end of the line"), false;
     return true;

@@ -1,4 +1,4 @@
-/* Formulas: text -> tree. What the tree means is algebra/formula.h; the grammar is docs/formula.md.
+/* Formulas: text -> tree. What the tree means is capture/meaning.h; the grammar is docs/formula.md.
  *
  * A line is a definition:  h = relu(sum(edge.w * src(node.x @ W1)))
  * or a part of a reducer:  wmean.combine(a, b) = a[0] + b[0], a[1] + b[1]
@@ -17,11 +17,12 @@ typedef struct {
 } Where;
 
 typedef enum {
-    EXPR_number, /* number; integer where written without point and exponent */
+    EXPR_number, /* number; integer where written without point and exponent, below 2^63 */
     EXPR_name,   /* text: "x", "src.x", "true" */
     EXPR_call,   /* text: a function; args, then keyword arguments */
     EXPR_index,  /* args[0], items: one for each place in the brackets */
-    EXPR_tuple   /* args: (1, 2) as a keyword's value or a reducer's part */
+    EXPR_tuple   /* args: (1, 2) or [1, 2] as a keyword's value or a reducer's part; there also
+                    keywords, names for intermediate values */
 } ExprKind;
 
 typedef struct Expr Expr;
@@ -29,6 +30,7 @@ typedef struct Expr Expr;
 typedef struct {
     const char *name;
     const Expr *value;
+    Where at; /* the name */
 } Keyword;
 
 /* A place in brackets: a position, a slice (each part may be NULL), or all the rest "...". */
@@ -42,6 +44,7 @@ struct Expr {
     Where at;
     const char *text; /* operators are calls: "add" "sub" "mul" "matmul" "neg" "lt" "pow" ... */
     double number;
+    int64_t whole; /* the number, where integer */
     bool integer;
     const Expr *const *args;
     const Keyword *keywords;
@@ -58,6 +61,8 @@ typedef struct {
     uint32_t num_params;
     const Expr *const *values; /* one; of a part one a state component */
     uint32_t num_values;
+    const Keyword *names; /* of a part: intermediate values, each may use those before it */
+    uint32_t num_names;
 } Line;
 
 typedef struct {

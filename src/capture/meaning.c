@@ -4,6 +4,7 @@
  * the nodes' own. Inside src(..) and dst(..) it is the nodes' own again. */
 #include "capture/meaning.h"
 
+#include "capture/names.h"
 #include "ir/type.h"
 
 #include <math.h>
@@ -14,18 +15,18 @@ typedef struct {
     const char *name;
     Val val;
     bool used;
-    Where at;
 } Local;
 
-typedef struct {
+typedef struct Meaning {
     Arena *arena;
     const Formula *formula;
     Builder *b;
     const FormulaInput *inputs;
     uint32_t num_inputs;
     VEC(Local) locals;
-    const Line *part; /* the reducer part being read: its parameters are names */
-    Where at;         /* where the fault is, should one come */
+    const Line *part;      /* the reducer part being read: its parameters are names */
+    struct Meaning *outer; /* of a part: where it is called */
+    Where at;              /* where the fault is, should one come */
 } Meaning;
 
 static Val value(Meaning *m, const Expr *e, bool on_edges);
@@ -37,20 +38,15 @@ static Val fault(Meaning *m, const Expr *e, Status status, const char *why) {
 
 /* ---- names ---- */
 
-static bool is_field(const char *name) {
-    return !strncmp(name, "src.", 4) || !strncmp(name, "dst.", 4) || !strncmp(name, "edge.", 5) ||
-           !strncmp(name, "node.", 5);
-}
+static bool is_truth(const char *word) { return !strcmp(word, "true") || !strcmp(word, "True"); }
 
-static bool is_word(const char *name) {
-    return !strcmp(name, "inf") || !strcmp(name, "nan") || !strcmp(name, "true") ||
-           !strcmp(name, "false");
-}
+static bool is_none(const Expr *e) { return e->kind == EXPR_name && !strcmp(e->text, "None"); }
 
-static Val word(Meaning *m, const char *name) {
-    if (!strcmp(name, "inf")) return build_number(m->b, INFINITY);
-    if (!strcmp(name, "nan")) return build_number(m->b, NAN);
-    return build_truth(m->b, !strcmp(name, "true"));
+static Val word(Meaning *m, const Expr *e) {
+    if (!strcmp(e->text, "inf")) return build_number(m->b, INFINITY);
+    if (!strcmp(e->text, "nan")) return build_number(m->b, NAN);
+    if (is_none(e)) return fault(m, e, ST_INVAL, "None is a new axis: write it in brackets");
+    return build_truth(m->b, is_truth(e->text));
 }
 
 static const FormulaInput *find_bound(const Meaning *m, const char *name) {
@@ -74,7 +70,8 @@ static Val unknown_name(Meaning *m, const Expr *e) {
 
 /* A parameter that is one float64 or int64 is a number at run time: it never widens what it meets. */
 static bool is_number(const FormulaInput *in) {
-    return in->rank == 0 && !is_field(in->name) && (in->dtype == DT_f64 || in->dtype == DT_i64);
+    return in->rank == 0 && !name_is_field(in->name) &&
+           (in->dtype == DT_f64 || in->dtype == DT_i64);
 }
 
 static Val input(Meaning *m, const Expr *e, bool on_edges) {
@@ -88,11 +85,9 @@ static Val input(Meaning *m, const Expr *e, bool on_edges) {
     return v;
 }
 
-static const Line *find_part(const Meaning *m, const char *name, const char *part);
-
 /* Of the state of the reducer being read: what lift gives, or one where lift is left out. */
 static uint32_t num_components(const Meaning *m) {
-    const Line *lift = find_part(m, m->part->name, "lift");
+    const Line *lift = formula_part(m->formula, m->part->name, "lift");
     return lift ? lift->num_values : 1;
 }
 
@@ -120,16 +115,32 @@ static Val part_param(Meaning *m, const Expr *e, uint32_t component) {
     return fault(m, e, ST_NAME, "a reducer's part may use its own parameters and numbers only");
 }
 
+static Local *find_local(Meaning *m, const char *name) {
+    for (uint32_t k = m->locals.len; k-- > 0;)
+        if (!strcmp(m->locals.data[k].name, name)) return &m->locals.data[k];
+    return NULL;
+}
+
+/* A parameter, or a number that a line above the call defined. */
+static Val part_name(Meaning *m, const Expr *e) {
+    Local *l = find_local(m->outer, e->text);
+    const Builder *b = m->outer->b;
+    double number;
+    bool is_param = false;
+    for (uint32_t k = 0; k < m->part->num_params; k++)
+        is_param |= !strcmp(m->part->params[k], e->text);
+    if (is_param || !l || !build_constant(b, l->val, &number)) return part_param(m, e, 0);
+    l->used = true;
+    return ir_type(b->f, l->val)->dtype == DT_i64 ? build_integer(m->b, (int64_t)number)
+                                                  : build_number(m->b, number);
+}
+
 static Val name_value(Meaning *m, const Expr *e, bool on_edges) {
-    if (is_word(e->text)) return word(m, e->text);
-    if (m->part) return part_param(m, e, 0);
-    for (uint32_t k = m->locals.len; k-- > 0;) {
-        Local *l = &m->locals.data[k];
-        if (strcmp(l->name, e->text)) continue;
-        l->used = true;
-        return l->val;
-    }
-    return input(m, e, on_edges);
+    if (name_is_word(e->text)) return word(m, e);
+    Local *l = find_local(m, e->text);
+    if (!l) return m->part ? part_name(m, e) : input(m, e, on_edges);
+    l->used = true;
+    return l->val;
 }
 
 /* ---- indices ---- */
@@ -139,7 +150,7 @@ static bool whole_number(const Expr *e, int64_t *out) {
     if (e->kind == EXPR_call && !strcmp(e->text, "neg") && e->num_args == 1)
         sign = -1, e = e->args[0];
     if (e->kind != EXPR_number || !e->integer) return false;
-    *out = (int64_t)(sign * e->number);
+    *out = sign < 0 ? -e->whole : e->whole;
     return true;
 }
 
@@ -158,8 +169,11 @@ static bool slice_bounds(Meaning *m, const Item *item, int64_t *start, int64_t *
            bound(m, item->stop, down ? INT64_MIN : INT64_MAX, stop);
 }
 
+static bool takes_none(const Item *item) { return item->start && is_none(item->start); }
+
 static Val index_axis(Meaning *m, Val v, const Item *item, int64_t axis) {
     int64_t ints[4] = {axis};
+    if (!item->slice && takes_none(item)) return build_call(m->b, "unsqueeze", &v, 1, ints, 1);
     if (item->slice)
         return slice_bounds(m, item, &ints[1], &ints[2], &ints[3])
                    ? build_call(m->b, "slice", &v, 1, ints, 4)
@@ -173,7 +187,7 @@ static Val index_axis(Meaning *m, Val v, const Item *item, int64_t axis) {
 static Val index_value(Meaning *m, const Expr *e, bool on_edges) {
     int64_t component;
     const Expr *of = e->args[0];
-    if (m->part && of->kind == EXPR_name && !is_word(of->text)) {
+    if (m->part && of->kind == EXPR_name && !name_is_word(of->text) && !find_local(m, of->text)) {
         if (e->num_items != 1 || e->items[0].slice || e->items[0].rest ||
             !whole_number(e->items[0].start, &component) || component < 0 ||
             component >= REDUCER_MAX_STATE)
@@ -186,12 +200,13 @@ static Val index_value(Meaning *m, const Expr *e, bool on_edges) {
     int64_t axis = ir_type(m->b->f, v)->set != SET_ALL;
     for (uint32_t k = 0; k < e->num_items && v; k++) {
         if (e->items[k].rest) {
-            int64_t left = (int64_t)(e->num_items - k - 1);
+            int64_t left = 0;
+            for (uint32_t i = k + 1; i < e->num_items; i++) left += !takes_none(&e->items[i]);
             axis = ir_type(m->b->f, v)->rank + (ir_type(m->b->f, v)->set != SET_ALL) - left;
             continue;
         }
         v = index_axis(m, v, &e->items[k], axis);
-        axis += e->items[k].slice;
+        axis += e->items[k].slice || takes_none(&e->items[k]);
     }
     return v;
 }
@@ -203,19 +218,31 @@ enum { MAX_ARGS = 64, MAX_INTS = 16 };
 typedef struct {
     Val args[MAX_ARGS];
     uint32_t num_args;
-    bool has_axis, keep, has_keep, has_empty;
+    bool has_axis, keep, has_keep, has_empty, unbiased;
     double empty;
     int64_t axes[MAX_INTS];
     uint32_t num_axes;
 } Call;
 
-static bool read_axes(Meaning *m, const Expr *e, Call *c) {
-    const Expr *const *items = e->kind == EXPR_tuple ? e->args : &e;
-    c->num_axes = e->kind == EXPR_tuple ? e->num_args : 1;
+/* Whether a name is among words separated by spaces. */
+static bool is_one_of(const char *name, const char *words) {
+    size_t n = strlen(name);
+    for (const char *w = words; (w = strstr(w, name)); w += n)
+        if ((w == words || w[-1] == ' ') && (w[n] == ' ' || !w[n])) return true;
+    return false;
+}
+
+/* Whole numbers, which may stand in brackets. */
+static bool read_places(Meaning *m, const Expr *const *items, uint32_t n, Call *c) {
+    const Expr *first = items[0];
+    if (n == 1 && first->kind == EXPR_tuple) items = first->args, n = first->num_args;
+    if (c->has_axis) return fault(m, first, ST_INVAL, "the axes are given twice"), false;
     c->has_axis = true;
-    for (uint32_t k = 0; k < c->num_axes; k++)
+    c->num_axes = n;
+    for (uint32_t k = 0; k < n; k++)
         if (k >= MAX_INTS - 1 || !whole_number(items[k], &c->axes[k]))
-            return fault(m, e, ST_INVAL, "axis= takes a whole number, or several in parentheses"),
+            return fault(m, first, ST_INVAL,
+                         "an axis or shape is a whole number, or several in parentheses"),
                    false;
     return true;
 }
@@ -231,77 +258,127 @@ static bool read_number(const Expr *e, double *out) {
     return true;
 }
 
-static bool read_keyword(Meaning *m, const Keyword *k, Call *c) {
-    if (!strcmp(k->name, "axis") || !strcmp(k->name, "dim") || !strcmp(k->name, "shape"))
-        return read_axes(m, k->value, c);
-    if (!strcmp(k->name, "keepdims") || !strcmp(k->name, "keepdim")) {
-        c->has_keep = true;
-        c->keep = k->value->kind == EXPR_name && !strcmp(k->value->text, "true");
-        bool off = k->value->kind == EXPR_name && !strcmp(k->value->text, "false");
-        return c->keep || off ||
-               (fault(m, k->value, ST_INVAL, "keepdims= is true or false"), false);
-    }
-    if (!strcmp(k->name, "empty")) {
-        c->has_empty = true;
-        return read_number(k->value, &c->empty) ||
-               (fault(m, k->value, ST_INVAL, "empty= takes a number"), false);
-    }
+static bool read_truth(Meaning *m, const Keyword *k, bool *out) {
+    *out = k->value->kind == EXPR_name && is_truth(k->value->text);
+    if (*out || (k->value->kind == EXPR_name && is_one_of(k->value->text, "false False")))
+        return true;
     m->at = k->value->at;
-    build_fail(m->b, ST_NAME, "no keyword '%s' (axis, keepdims, empty and shape exist)", k->name);
+    build_fail(m->b, ST_INVAL, "%s= is true or false", k->name);
     return false;
 }
 
-static bool has_keyword(const Expr *e, const char *name) {
-    for (uint32_t k = 0; k < e->num_keywords; k++)
-        if (!strcmp(e->keywords[k].name, name)) return true;
+/* Operands that have a name: clamp(x, max=1). */
+static bool read_named(Meaning *m, const char *function, const Keyword *k, bool on_edges, Call *c) {
+    static const struct {
+        const char *function, *keyword;
+        uint32_t place;
+    } named[] = {{"clamp", "min", 1},
+                 {"clamp", "max", 2},
+                 {"leaky_relu", "negative_slope", 1},
+                 {"elu", "alpha", 1}};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        uint32_t place = named[i].place;
+        if (strcmp(named[i].function, function) || strcmp(named[i].keyword, k->name)) continue;
+        if (c->args[place])
+            return fault(m, k->value, ST_INVAL, "the operand is given already"), false;
+        if (c->num_args <= place) c->num_args = place + 1;
+        return (c->args[place] = value(m, k->value, on_edges)) != 0;
+    }
+    m->at = k->at;
+    build_fail(m->b, ST_NAME, "no keyword '%s' (axis, keepdims, empty, shape and unbiased exist)",
+               k->name);
     return false;
+}
+
+static bool read_keyword(Meaning *m, const Expr *e, const Keyword *k, bool on_edges, Call *c) {
+    if (is_one_of(k->name, "axis dim shape")) return read_places(m, &k->value, 1, c);
+    if (is_one_of(k->name, "keepdims keepdim"))
+        return c->has_keep = true, read_truth(m, k, &c->keep);
+    if (!strcmp(k->name, "unbiased") && is_one_of(e->text, "var std"))
+        return read_truth(m, k, &c->unbiased);
+    if (strcmp(k->name, "empty") != 0) return read_named(m, e->text, k, on_edges, c);
+    c->has_empty = true;
+    return read_number(k->value, &c->empty) ||
+           (fault(m, k->value, ST_INVAL, "empty= takes a number"), false);
+}
+
+static bool read_values(Meaning *m, const Expr *const *args, uint32_t n, bool on_edges, Call *c) {
+    if (n > MAX_ARGS) return fault(m, args[0], ST_UNSUPPORTED, "more than 64 arguments"), false;
+    c->num_args = n;
+    for (uint32_t k = 0; k < n; k++)
+        if (!(c->args[k] = value(m, args[k], on_edges))) return false;
+    return true;
+}
+
+/* cat((a, b), -1) is cat(a, b, axis=-1); reshape(x, -1, 2) is reshape(x, shape=(-1, 2)). */
+static bool read_operands(Meaning *m, const Expr *e, bool on_edges, Call *c) {
+    static const char shapes[] =
+        "reshape broadcast_to expand permute transpose squeeze unsqueeze flatten";
+    const Expr *first = e->num_args ? e->args[0] : NULL;
+    bool joins = first && first->kind == EXPR_tuple && is_one_of(e->text, "cat stack");
+    if (!joins && !(e->num_args > 1 && is_one_of(e->text, shapes)))
+        return read_values(m, e->args, e->num_args, on_edges, c);
+    bool fine = joins ? read_values(m, first->args, first->num_args, on_edges, c)
+                      : read_values(m, &first, 1, on_edges, c);
+    return fine && (e->num_args == 1 || read_places(m, e->args + 1, e->num_args - 1, c));
 }
 
 static bool read_call(Meaning *m, const Expr *e, bool on_edges, Call *c) {
-    *c = (Call){.num_args = e->num_args};
-    if (e->num_args > MAX_ARGS) return fault(m, e, ST_UNSUPPORTED, "more than 64 arguments"), false;
-    for (uint32_t k = 0; k < e->num_args; k++)
-        if (!(c->args[k] = value(m, e->args[k], on_edges))) return false;
+    *c = (Call){0};
+    if (!read_operands(m, e, on_edges, c)) return false;
     for (uint32_t k = 0; k < e->num_keywords; k++)
-        if (!read_keyword(m, &e->keywords[k], c)) return false;
+        if (!read_keyword(m, e, &e->keywords[k], on_edges, c)) return false;
     m->at = e->at;
+    if (c->num_args && !c->args[0]) return fault(m, e, ST_INVAL, "no operand"), false;
     return true;
+}
+
+static int find_dtype(const char *name) {
+    int d = 0;
+    while (d < NUM_DTYPES && strcmp(dtype_user_name((Dtype)d), name) != 0) d++;
+    return d;
+}
+
+/* float64(x). A part is read for float32 and used for any messages: no float is named there. */
+static Val cast_call(Meaning *m, const Expr *e, const Call *c, Dtype dtype) {
+    if (c->num_args != 1 || e->num_keywords)
+        return fault(m, e, ST_INVAL, "a cast takes one operand");
+    if (m->part && dtype_is_float(dtype))
+        return fault(m, e, ST_UNSUPPORTED,
+                     "a reducer's part has the dtype of its messages: cast the message");
+    return build_cast(m->b, c->args[0], dtype);
 }
 
 /* keepdims before the axes for folds; the axes alone elsewhere. */
 static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edges) {
-    static const char *const folds[] = {"sum", "mean", "var", "prod",      "max",
-                                        "min", "any",  "all", "logsumexp", "norm"};
     Call c;
     int64_t ints[MAX_INTS];
     uint32_t n = 0;
+    int dtype = find_dtype(name);
     if (!read_call(m, e, on_edges, &c)) return 0;
-    if (c.has_empty) return fault(m, e, ST_INVAL, "empty= belongs to reducers: it takes no axis=");
-    for (size_t k = 0; k < sizeof folds / sizeof *folds && c.num_args == 1; k++)
-        if (!strcmp(folds[k], name)) ints[n++] = c.keep;
+    if (dtype < NUM_DTYPES) return cast_call(m, e, &c, (Dtype)dtype);
+    if (c.has_empty || c.unbiased)
+        return fault(m, e, ST_INVAL,
+                     "empty= and unbiased= belong to reducers, which take no axis=");
+    if (c.num_args == 1 && is_one_of(name, "sum mean var std prod max min any all logsumexp norm"))
+        ints[n++] = c.keep;
     if (c.has_keep && !n)
         return fault(m, e, ST_INVAL,
                      "keepdims= belongs to folds of one operand: sum, mean, max, ...");
     for (uint32_t k = 0; k < c.num_axes; k++) ints[n++] = c.axes[k];
+    if (!strcmp(name, "expand")) name = "broadcast_to";
+    if (!strcmp(name, "clamp") && c.num_args == 3 && !c.args[1]) {
+        name = "clamp_max";
+        c.num_args = 2;
+        c.args[1] = c.args[2];
+    }
     return build_call(m->b, name, c.args, c.num_args, ints, n);
 }
 
 /* ---- reducers ---- */
 
-static const Line *find_part(const Meaning *m, const char *name, const char *part) {
-    for (uint32_t k = 0; k < m->formula->num_lines; k++) {
-        const Line *l = &m->formula->lines[k];
-        if (l->part && !strcmp(l->name, name) && !strcmp(l->part, part)) return l;
-    }
-    return NULL;
-}
-
-static bool is_own_reducer(const Meaning *m, const char *name) {
-    return find_part(m, name, "combine") || find_part(m, name, "identity");
-}
-
 /* Parameters by count, and once each; a part has one line. */
-static bool check_part(Meaning *m, const Line *line) {
+static void check_part(Meaning *m, const Line *line) {
     const char *part = line->part;
     uint32_t n = line->num_params;
     m->at = line->at;
@@ -320,27 +397,28 @@ static bool check_part(Meaning *m, const Line *line) {
             if (!strcmp(line->params[i], line->params[k]))
                 build_fail(m->b, ST_NAME, "%s.%s: two parameters are named '%s'", line->name, part,
                            line->params[i]);
-    const Line *first = find_part(m, line->name, part);
+    const Line *first = formula_part(m->formula, line->name, part);
     if (first != line)
         build_fail(m->b, ST_NAME, "%s.%s is defined already, on line %d", line->name, part,
                    first->at.line);
-    return !m->b->f->status;
 }
+
+static Status define(Meaning *m, const char *name, Where at, const Expr *e);
 
 /* The function of one part, in a builder of its own. */
 static const Fn *read_part(Meaning *m, const Line *line) {
-    Meaning own = {.arena = m->arena, .formula = m->formula, .part = line};
-    own.b = build_new(m->arena, line->part, true);
-    for (uint32_t k = 0; k < line->num_values; k++) {
-        Val v = build_strong(own.b, value(&own, line->values[k], false));
-        if (!v) {
-            if (own.at.line) m->at = own.at;
-            m->b->f->status = own.b->f->status;
-            return NULL;
-        }
-        ir_add_result(own.b->f, arena_printf(m->arena, "%u", k), v);
+    Meaning own = {.arena = m->arena, .formula = m->formula, .part = line, .outer = m};
+    Builder *b = own.b = build_new(m->arena, line->part, true);
+    for (uint32_t k = 0; k < line->num_names && !b->f->status; k++)
+        define(&own, line->names[k].name, line->names[k].at, line->names[k].value);
+    for (uint32_t k = 0; k < line->num_values && !b->f->status; k++) {
+        Val v = build_strong(b, value(&own, line->values[k], false));
+        if (v) ir_add_result(b->f, arena_printf(m->arena, "%u", k), v);
     }
-    return own.b->f;
+    if (!b->f->status) return b->f;
+    if (own.at.line) m->at = own.at;
+    m->b->f->status = b->f->status;
+    return NULL;
 }
 
 /* lift and finalize may be left out where the state is the message itself. */
@@ -351,12 +429,12 @@ static const Fn *default_part(Meaning *m, const char *part) {
     return b->f;
 }
 
-static Reducer *own_reducer(Meaning *m, const Expr *e) {
+static Reducer *own_reducer(Meaning *m, const Expr *e, const Call *c) {
     static const char *const parts[] = {"identity", "lift", "combine", "finalize"};
     const Fn *regions[4];
     Reducer *r;
     for (int k = 0; k < 4; k++) {
-        const Line *line = find_part(m, e->text, parts[k]);
+        const Line *line = formula_part(m->formula, e->text, parts[k]);
         if (!line && (k == 0 || k == 2)) {
             m->at = e->at;
             build_fail(m->b, ST_NAME, "reducer '%s' has no line %s.%s", e->text, e->text, parts[k]);
@@ -369,21 +447,10 @@ static Reducer *own_reducer(Meaning *m, const Expr *e) {
     m->at = e->at;
     Status st = reducer_new(m->arena, e->text, REDUCER_associative, regions[0], regions[1],
                             regions[2], regions[3], &r);
-    if (st) m->b->f->status = st;
-    return st ? NULL : r;
-}
-
-static bool is_builtin(const char *name) {
-    return !strcmp(name, "softmax") || reducer_is_builtin(name);
-}
-
-/* sum(x) reduces along the relation; sum(x, axis=..) reduces features; max(x, y) is elementwise. */
-static bool is_reducer_call(const Meaning *m, const Expr *e) {
-    if (m->part) return false;
-    if (is_own_reducer(m, e->text)) return true;
-    if (!is_builtin(e->text) || has_keyword(e, "axis") || has_keyword(e, "dim")) return false;
-    bool two = strstr(e->text, "softmax") != NULL;
-    return e->num_args == (two ? 2u : 1u);
+    if (st) return m->b->f->status = st, NULL;
+    r->has_empty = c->has_empty;
+    r->empty = c->empty;
+    return r;
 }
 
 static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
@@ -394,16 +461,16 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
                      "it with src(..) or dst(..)");
     if (!read_call(m, e, true, &c)) return 0;
     Reducer *r = NULL;
-    if (is_own_reducer(m, e->text)) r = own_reducer(m, e);
+    if (call_is_own_reducer(m->formula, e)) r = own_reducer(m, e, &c);
     else {
-        const char *name = !strcmp(e->text, "softmax") ? "online_softmax" : e->text;
+        const char *name = !strcmp(e->text, "softmax") ? "online_softmax"
+                           : c.unbiased ? arena_printf(m->arena, "%s_unbiased", e->text)
+                                        : e->text;
         Status st = reducer_builtin(m->arena, name, c.has_empty, c.empty, &r);
         if (st) m->b->f->status = st;
     }
     if (!r) return 0;
     if (c.has_axis || c.has_keep) return fault(m, e, ST_INVAL, "a reducer takes empty= only");
-    r->has_empty = c.has_empty;
-    r->empty = c.empty;
     return reducer_lower(m->b, r, c.args, c.num_args);
 }
 
@@ -417,7 +484,7 @@ static Val gather_call(Meaning *m, const Expr *e, Map map) {
 
 static Val call_value(Meaning *m, const Expr *e, bool on_edges) {
     if (m->b->f->status) return 0;
-    if (is_reducer_call(m, e)) return reducer_call(m, e, on_edges);
+    if (!m->part && call_is_reducer(m->formula, e)) return reducer_call(m, e, on_edges);
     if (!m->part && !strcmp(e->text, "src")) return gather_call(m, e, m->b->to_src);
     if (!m->part && !strcmp(e->text, "dst")) return gather_call(m, e, m->b->to_dst);
     return call_by_name(m, e, e->text, on_edges);
@@ -426,27 +493,28 @@ static Val call_value(Meaning *m, const Expr *e, bool on_edges) {
 static Val value(Meaning *m, const Expr *e, bool on_edges) {
     switch (e->kind) {
     case EXPR_number:
-        return e->integer ? build_integer(m->b, (int64_t)e->number) : build_number(m->b, e->number);
+        return e->integer ? build_integer(m->b, e->whole) : build_number(m->b, e->number);
     case EXPR_name: return name_value(m, e, on_edges);
     case EXPR_call: return call_value(m, e, on_edges);
     case EXPR_index: return index_value(m, e, on_edges);
-    case EXPR_tuple: return fault(m, e, ST_INVAL, "a tuple has no value here");
+    case EXPR_tuple: return fault(m, e, ST_INVAL, "a list in brackets has no value here");
     }
     TIGA_UNREACHABLE("expression kind");
 }
 
 /* ---- lines ---- */
 
-static Status define(Meaning *m, const Line *line) {
-    m->at = line->at;
-    if (is_word(line->name) || !strcmp(line->name, "src") || !strcmp(line->name, "dst"))
-        return build_fail(m->b, ST_NAME, "'%s' cannot be defined", line->name), m->b->f->status;
-    for (uint32_t k = 0; k < m->locals.len; k++)
-        if (!strcmp(m->locals.data[k].name, line->name))
-            return build_fail(m->b, ST_NAME, "'%s' is defined already", line->name),
-                   m->b->f->status;
-    Val v = build_strong(m->b, value(m, line->values[0], false));
-    if (v) *vec_push(m->arena, &m->locals) = (Local){line->name, v, false, line->at};
+static Status define(Meaning *m, const char *name, Where at, const Expr *e) {
+    m->at = at;
+    bool is_param = false;
+    for (uint32_t k = 0; m->part && k < m->part->num_params; k++)
+        is_param |= !strcmp(m->part->params[k], name);
+    if (name_is_word(name) || !strcmp(name, "src") || !strcmp(name, "dst"))
+        build_fail(m->b, ST_NAME, "'%s' cannot be defined", name);
+    else if (is_param || find_local(m, name))
+        build_fail(m->b, ST_NAME, "'%s' is defined already", name);
+    Val v = m->b->f->status ? 0 : value(m, e, false);
+    if (v) *vec_push(m->arena, &m->locals) = (Local){name, v, false};
     return m->b->f->status;
 }
 
@@ -456,84 +524,29 @@ static Status positioned(const Meaning *m, Status st) {
     return err_set(st, "%d:%d: %s", m->at.line, m->at.column, message);
 }
 
+static bool is_listed(const char *const *names, uint32_t n, const char *name) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(names[k], name)) return true;
+    return false;
+}
+
 Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *inputs,
-                     uint32_t num_inputs, Fn **out) {
+                     uint32_t num_inputs, const char *const *results, uint32_t num_results,
+                     Fn **out) {
     Meaning m = {.arena = takes, .formula = formula, .inputs = inputs, .num_inputs = num_inputs};
     m.b = build_new(takes, "main", formula_is_homogeneous(formula));
     for (uint32_t k = 0; k < formula->num_lines; k++) {
         const Line *line = &formula->lines[k];
-        Status st = !line->part ? define(&m, line) : check_part(&m, line) ? ST_OK : m.b->f->status;
-        if (st) return positioned(&m, st);
+        if (line->part) check_part(&m, line);
+        else define(&m, line->name, line->at, line->values[0]);
+        if (m.b->f->status) return positioned(&m, m.b->f->status);
     }
-    for (uint32_t k = 0; k < m.locals.len; k++)
-        if (!m.locals.data[k].used || !strcmp(m.locals.data[k].name, "out"))
-            ir_add_result(m.b->f, m.locals.data[k].name, m.locals.data[k].val);
+    for (uint32_t k = 0; k < m.locals.len; k++) {
+        const Local *l = &m.locals.data[k];
+        if (!l->used || !strcmp(l->name, "out") || is_listed(results, num_results, l->name))
+            ir_add_result(m.b->f, l->name, build_strong(m.b, l->val));
+    }
     if (!m.b->f->results.len) return err_set(ST_SYNTAX, "1:1: the formula defines no result");
     *out = build_program(m.b, takes);
     return ST_OK;
-}
-
-/* ---- looking at the tree ---- */
-
-typedef struct {
-    const Formula *formula;
-    Arena *arena;
-    VEC(const char *) names;
-    const Line *line;      /* lines above it are defined */
-    bool node, src_of_dst; /* what formula_is_homogeneous asks */
-} Look;
-
-static bool is_defined(const Look *k, const char *name) {
-    for (const Line *l = k->formula->lines; l < k->line; l++)
-        if (!l->part && !strcmp(l->name, name)) return true;
-    return false;
-}
-
-static void add_name(Look *k, const char *name) {
-    for (uint32_t i = 0; i < k->names.len; i++)
-        if (!strcmp(k->names.data[i], name)) return;
-    *vec_push(k->arena, &k->names) = name;
-}
-
-/* Whether e mentions a destination's value: a field, a reducer's or a line's result. */
-static bool of_destinations(const Look *k, const Expr *e) {
-    if (e->kind == EXPR_name) return !strncmp(e->text, "dst.", 4) || is_defined(k, e->text);
-    if (e->kind == EXPR_call && is_builtin(e->text) && !has_keyword(e, "axis")) return true;
-    for (uint32_t i = 0; i < e->num_args; i++)
-        if (of_destinations(k, e->args[i])) return true;
-    return false;
-}
-
-static void look(Look *k, const Expr *e) {
-    if (e->kind == EXPR_name && !is_word(e->text)) {
-        k->node |= !strncmp(e->text, "node.", 5);
-        if (is_field(e->text) || !is_defined(k, e->text)) add_name(k, e->text);
-    }
-    if (e->kind == EXPR_call && !strcmp(e->text, "src") && e->num_args == 1)
-        k->src_of_dst |= of_destinations(k, e->args[0]);
-    for (uint32_t i = 0; i < e->num_args; i++) look(k, e->args[i]);
-}
-
-static Look look_all(Arena *a, const Formula *formula) {
-    Look k = {.formula = formula, .arena = a};
-    for (uint32_t i = 0; i < formula->num_lines; i++) {
-        k.line = &formula->lines[i];
-        for (uint32_t j = 0; j < k.line->num_values && !k.line->part; j++)
-            look(&k, k.line->values[j]);
-    }
-    return k;
-}
-
-void formula_inputs(Arena *a, const Formula *formula, const char *const **names,
-                    uint32_t *num_names) {
-    Look k = look_all(a, formula);
-    *names = k.names.data;
-    *num_names = k.names.len;
-}
-
-bool formula_is_homogeneous(const Formula *formula) {
-    Arena *a = arena_new();
-    Look k = look_all(a, formula);
-    arena_free(a);
-    return k.node || k.src_of_dst;
 }

@@ -13,15 +13,11 @@ typedef struct {
     int64_t dim[MAX_RANK];
 } FormulaInput;
 
-/* Names that the formula takes as inputs, in order of first use; in the arena. */
-void formula_inputs(Arena *a, const Formula *formula, const char *const **names,
-                    uint32_t *num_names);
-/* Sources and destinations are one node set: node fields are used, or src(v) of destination values. */
-bool formula_is_homogeneous(const Formula *formula);
-
 /* The program for these input types. Every name on the left that no later line uses is a result, "out"
- * always. Messages start with "line:column: ". The function's arena is the one given. */
+ * always, and so are the lines named in results; other names there are passed over. Messages start with
+ * "line:column: ". The function's arena is the one given. */
 Status formula_build(Arena *takes, const Formula *formula, const FormulaInput *inputs,
-                     uint32_t num_inputs, Fn **out);
+                     uint32_t num_inputs, const char *const *results, uint32_t num_results,
+                     Fn **out);
 
 #endif

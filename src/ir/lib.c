@@ -30,7 +30,7 @@ static bool fold_args(Builder *b, const LibCall *c, Fold *out) {
     if (c->num_ints <= 1 && t->set != SET_ALL) {
         build_fail(
             b, ST_SHAPE,
-            "%s of %s: name the axes (dim=-1, or all of them): the row axis cannot be reduced",
+            "%s of %s: name the axes (axis=-1, or all of them): the row axis cannot be reduced",
             c->name, build_describe(b, out->x));
         return false;
     }
@@ -95,6 +95,8 @@ static Val lib_var(Builder *b, const LibCall *c) {
     Val away = call(b, "sub", d.x, restore(b, &d, average(b, &d, d.x)));
     return away ? finish(b, &d, average(b, &d, call(b, "mul", away, away))) : 0;
 }
+
+static Val lib_std(Builder *b, const LibCall *c) { return call(b, "sqrt", lib_var(b, c), 0); }
 
 static Val lib_max(Builder *b, const LibCall *c) {
     Fold d;
@@ -287,8 +289,10 @@ static Val lib_permute(Builder *b, const LibCall *c) {
     return ir_transpose(b->f, x, axes);
 }
 
+/* Two axes exchanged, the last two where none is named; of every axis named (NumPy's way) permute. */
 static Val lib_transpose(Builder *b, const LibCall *c) {
     int64_t axes[MAX_RANK];
+    if (c->num_ints && c->num_ints != 2) return lib_permute(b, c);
     Val x = build_strong(b, c->args[0]);
     if (!x) return 0;
     int i = build_axis(b, c->name, x, c->num_ints == 2 ? c->ints[0] : -2);
@@ -298,15 +302,24 @@ static Val lib_transpose(Builder *b, const LibCall *c) {
     return ir_transpose(b->f, x, axes);
 }
 
+/* Without axes of extent 1: those named, else all. */
 static Val lib_squeeze(Builder *b, const LibCall *c) {
     Val x = build_strong(b, c->args[0]);
-    int axis = x ? build_axis(b, c->name, x, c->num_ints ? c->ints[0] : -1) : -1;
-    if (axis < 0) return 0;
-    Type t = *type(b, x);
-    if (t.dim[axis] != 1)
-        return build_fail(b, ST_SHAPE, "squeeze of %s: the axis is not 1", build_describe(b, x));
-    for (int k = axis; k < t.rank; k++) t.dim[k] = k + 1 < t.rank ? t.dim[k + 1] : 0;
-    return ir_reshape(b->f, x, t.dim, t.rank - 1);
+    if (!x) return 0;
+    Type t = *type(b, x), out = {0};
+    bool gone[MAX_RANK] = {false};
+    for (int k = 0; k < t.rank && !c->num_ints; k++) gone[k] = t.dim[k] == 1;
+    for (uint32_t k = 0; k < c->num_ints; k++) {
+        int axis = build_axis(b, c->name, x, c->ints[k]);
+        if (axis < 0) return 0;
+        if (t.dim[axis] != 1)
+            return build_fail(b, ST_SHAPE, "squeeze of %s: axis %lld is not 1",
+                              build_describe(b, x), (long long)c->ints[k]);
+        gone[axis] = true;
+    }
+    for (int k = 0; k < t.rank; k++)
+        if (!gone[k]) out.dim[out.rank++] = t.dim[k];
+    return ir_reshape(b->f, x, out.dim, out.rank);
 }
 
 static Val add_axis(Builder *b, const char *what, Val x, int64_t axis) {
@@ -463,6 +476,7 @@ static const LibEntry table[] = {
     {"sum", lib_sum, 1, 1, true},
     {"mean", lib_mean, 1, 1, true},
     {"var", lib_var, 1, 1, true},
+    {"std", lib_std, 1, 1, true},
     {"prod", lib_prod, 1, 1, true},
     {"max", lib_max, 1, 1, true},
     {"min", lib_min, 1, 1, true},

@@ -13,6 +13,7 @@ static const FormulaInput inputs[] = {
     {"b", DT_f32, 1, {3}},      {"a", DT_f32, 0, {0}},         {"n", DT_i64, 0, {0}},
     {"D", DT_f64, 2, {2, 2}},   {"T", DT_f32, 3, {1, 3, 2}}};
 enum { NUM_INPUTS = sizeof inputs / sizeof *inputs };
+static const char *const results[] = {"h", "out"};
 
 /* The sum of the gradients that the function has; NULL where no float result or input is there. */
 static Fn *gradient_of(Arenas *s, const Fn *f) {
@@ -39,7 +40,7 @@ static Status body(void *text) {
     Formula formula;
     Fn *f;
     Status st = formula_parse(a, text, &formula);
-    if (!st) st = formula_build(a, &formula, inputs, NUM_INPUTS, &f);
+    if (!st) st = formula_build(a, &formula, inputs, NUM_INPUTS, results, 2, &f);
     const Fn *g = st ? NULL : f;
     for (int order = 0; g && order <= 2 && ir_count(g) < MAX_VALUES / 4; order++) {
         fuzz_verify("formula_build", g);
