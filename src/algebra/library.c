@@ -144,17 +144,44 @@ static Val equals(Rows *w, Val m, Val best) {
     return call2(w, "or", same, call2(w, "and", call1(w, "isnan", m), call1(w, "isnan", best)));
 }
 
-/* Complements reverse the order of integers: the least number has the largest one. */
-static Val first_largest(Rows *w, Val m) {
+/* Messages numbered so that the first is the largest, or the last. Complements reverse the order of
+ * integers. */
+static Val numbers(Rows *w, bool last) {
+    Val number = ir_iota(w->b->f, map_from(w->b->f, w->map));
+    return last ? number : call1(w, "not", number);
+}
+
+/* The first (last) of the largest messages, by numbers(). */
+static Val which(Rows *w, Val m, bool last) {
     Val wins = equals(w, m, up(w, largest(w, m)));
-    Val number = call1(w, "not", ir_iota(w->b->f, map_from(w->b->f, w->map)));
-    Val first = call1(w, "not", largest(w, select(w, wins, number, integer(w, INT64_MIN))));
-    return fill(w, 1, w->r->has_empty ? w->r->empty : -1, first);
+    return largest(w, select(w, wins, numbers(w, last), integer(w, INT64_MIN)));
+}
+
+static Val first_largest(Rows *w, Val m) {
+    return fill(w, 1, w->r->has_empty ? w->r->empty : -1, call1(w, "not", which(w, m, false)));
+}
+
+/* v at the message of that number: where(number == up(which), v, 0), summed; 0 where there is none. */
+static Val value_at(Rows *w, Val which, bool last, Val v) {
+    if (!v || !which) return 0;
+    Dtype d = (Dtype)ir_type(w->b->f, v)->dtype;
+    Val own = call2(w, "eq", numbers(w, last), up(w, which));
+    own = select(w, own, v, build_cast(w->b, integer(w, 0), d));
+    return own ? build_cast(w->b, ir_reduce(w->b->f, own, w->map), d) : 0;
 }
 
 /* bool has no largest: 0 and 1 have. */
 static Val ordered(Builder *b, Val m) {
     return ir_type(b->f, m)->dtype == DT_bool ? build_cast(b, m, DT_i32) : m;
+}
+
+/* What orders messages the other way round. */
+static Val mirrored(Rows *w, Val m) { return m ? call1(w, is_float(w, m) ? "neg" : "not", m) : 0; }
+
+Val library_chosen(Builder *b, const Reducer *r, Map map, Val key, bool min, bool last, Val v) {
+    Rows w = rows_of(b, r, map);
+    key = key ? ordered(b, key) : 0;
+    return value_at(&w, which(&w, min ? mirrored(&w, key) : key, last), last, v);
 }
 
 static Val lower_argmax(Builder *b, const Reducer *r, Map map, Val m) {
@@ -164,8 +191,7 @@ static Val lower_argmax(Builder *b, const Reducer *r, Map map, Val m) {
 
 static Val lower_argmin(Builder *b, const Reducer *r, Map map, Val m) {
     Rows w = rows_of(b, r, map);
-    m = ordered(b, m);
-    return first_largest(&w, call1(&w, m && is_float(&w, m) ? "neg" : "not", m));
+    return first_largest(&w, mirrored(&w, ordered(b, m)));
 }
 
 /* ---- the table ---- */

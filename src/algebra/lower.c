@@ -9,7 +9,8 @@
 typedef struct {
     Builder *b;
     const Reducer *r;
-    Map map; /* messages -> rows */
+    Map map;      /* messages -> rows */
+    Dtype number; /* of numbers beside the messages: the messages' where that is a float */
     Val lifted[REDUCER_MAX_STATE];
     Val state[REDUCER_MAX_STATE]; /* at the rows */
     Val empty;                    /* bool at the rows: no message counted */
@@ -29,9 +30,15 @@ static Val select(Lower *w, Val c, Val x, Val y) {
     return build_call(w->b, "where", (Val[]){c, x, y}, 3, NULL, 0);
 }
 
+/* A number that lift gives is a float of the messages' dtype. */
+static Val strong(Lower *w, Val v) {
+    bool is_real = v && build_is_weak(w->b, v) && dtype_is_float((Dtype)type(w, v)->dtype);
+    return is_real ? build_cast(w->b, v, w->number) : build_strong(w->b, v);
+}
+
 /* A component at the messages: parameters and numbers are the same for every message. */
 static Val at_messages(Lower *w, Val v) {
-    return build_spread(w->b, build_strong(w->b, v), map_from(w->b->f, w->map));
+    return build_spread(w->b, strong(w, v), map_from(w->b->f, w->map));
 }
 
 static Val row_is_empty(Lower *w) {
@@ -43,37 +50,43 @@ static bool passes_through(const Reducer *r) {
     return ir_op(r->finalize, r->finalize->results.data[0].val) == OP_input;
 }
 
-/* The sum of what is the same number for every message is that number times their count. A count of
- * ones stays an integer, which takes the dtype of what finalize divides by it. */
-static bool add_component(Lower *w, uint32_t k) {
+/* The sum of what is the same number for every message is that number times their count. */
+static Val total(Lower *w, uint32_t k) {
     double value;
-    if (build_constant(w->b, w->lifted[k], &value)) {
-        Val degree = ir_degree(w->b->f, w->map);
-        bool count = value == 1 && !passes_through(w->r);
-        w->state[k] = count ? degree : call2(w, "mul", degree, w->lifted[k]);
-    } else {
-        w->state[k] = ir_reduce(w->b->f, at_messages(w, w->lifted[k]), w->map);
-    }
-    return w->state[k] != 0;
-}
-
-static bool lower_additive(Lower *w) {
-    for (uint32_t k = 0; k < w->r->num_state; k++)
-        if (!add_component(w, k)) return false;
-    w->empty = row_is_empty(w);
-    return true;
+    if (!build_constant(w->b, w->lifted[k], &value))
+        return ir_reduce(w->b->f, at_messages(w, w->lifted[k]), w->map);
+    Val number = strong(w, w->lifted[k]), degree = ir_degree(w->b->f, w->map);
+    degree = number ? build_cast(w->b, degree, (Dtype)type(w, number)->dtype) : 0;
+    return value == 1 ? degree : call2(w, "mul", degree, number);
 }
 
 /* min is max through the order-reversing map that loses nothing. */
-static bool lower_extremum(Lower *w) {
-    Val m = at_messages(w, w->lifted[0]);
-    if (!m) return false;
+static Val extremum(Lower *w, uint32_t k) {
+    Val m = at_messages(w, w->lifted[k]);
+    if (!m) return 0;
     const char *mirror = dtype_is_float((Dtype)type(w, m)->dtype) ? "neg" : "not";
-    bool min = w->r->form == FORM_min;
+    bool min = w->r->part[k].form == FORM_min;
     Val v = ir_part(w->b->f, ir_rmax(w->b->f, min ? call1(w, mirror, m) : m, w->map), 0);
-    w->state[0] = min ? call1(w, mirror, v) : v;
-    w->empty = row_is_empty(w);
-    return w->state[0] != 0;
+    return min ? call1(w, mirror, v) : v;
+}
+
+static Val logsumexp(Lower *w, uint32_t k) {
+    Val m = build_float(w->b, at_messages(w, w->lifted[k]));
+    return m ? ir_logsumexp(w->b->f, ir_softmax(w->b->f, m, ir_const_like(w->b->f, m, 0), w->map))
+             : 0;
+}
+
+/* What came with the largest (smallest) key; identity's where nothing came. */
+static Val chosen(Lower *w, uint32_t k) {
+    Part p = w->r->part[k];
+    Val key = at_messages(w, w->lifted[p.key]), v = at_messages(w, w->lifted[k]),
+        identity[REDUCER_MAX_STATE];
+    if (!region_inline(w->b, w->r->identity, NULL, 0, identity)) return 0;
+    bool min = w->r->part[p.key].form == FORM_min;
+    v = library_chosen(w->b, w->r, w->map, key, min, p.form == FORM_last, v);
+    return v ? select(w, row_is_empty(w), build_cast(w->b, identity[k], (Dtype)type(w, v)->dtype),
+                      v)
+             : 0;
 }
 
 /* Score and value of one rank, the value broadcast to both. */
@@ -98,52 +111,43 @@ typedef struct {
 } Weighed;
 
 static Weighed weigh(Lower *w, uint32_t k) {
-    Val score = at_messages(w, w->lifted[0]), value = at_messages(w, w->lifted[k]);
+    Val score = at_messages(w, w->lifted[w->r->part[k].key]);
+    Val value = at_messages(w, w->lifted[k]);
     if (!score || !value || !meet_ranks(w, &score, &value)) return (Weighed){0};
     Val v = ir_softmax(w->b->f, score, value, w->map);
     return (Weighed){ir_part(w->b->f, v, 0), ir_part(w->b->f, v, 1), ir_part(w->b->f, v, 2)};
-}
-
-/* finalize is s_j / s_i with lift_i = 1: the softmax-weighted mean itself. j, or 0 where it is not. */
-static uint32_t plain_mean(const Reducer *r) {
-    const Fn *f = r->finalize;
-    const Node *n = ir_node(f, f->results.data[0].val);
-    if (n->op != OP_div) return 0;
-    char names[2][16];
-    for (uint32_t i = 1; i < r->num_state; i++)
-        for (uint32_t j = 1; j < r->num_state; j++) {
-            snprintf(names[0], 16, "s%u", j);
-            snprintf(names[1], 16, "s%u", i);
-            Val one = r->lift->results.data[i].val;
-            bool fits = n->args[0] == ir_find_input(f, names[0]) &&
-                        n->args[1] == ir_find_input(f, names[1]);
-            if (fits && ir_is_const(r->lift, one, 1)) return j;
-        }
-    return 0;
 }
 
 static Val is_minus_inf(Lower *w, Val v) {
     return ir_eq(w->b->f, v, ir_const_like(w->b->f, v, -INFINITY));
 }
 
-/* The state itself: maximum M and sums a_k = mean_k exp(l); an empty row has the identity's. The maximum
- * of softmax is a constant to derivatives, rmax's is not. */
-static bool lower_weighted_state(Lower *w) {
-    Val score = build_float(w->b, at_messages(w, w->lifted[0]));
-    Val zero = build_number(w->b, 0), inf = build_number(w->b, INFINITY);
-    Val top = score ? ir_part(w->b->f, ir_rmax(w->b->f, score, w->map), 0) : 0;
-    w->state[0] = top;
-    for (uint32_t k = 1; k < w->r->num_state; k++) {
-        Weighed g = weigh(w, k);
-        if (!g.rest) return false;
-        Val dead = is_minus_inf(w, g.top), far = call2(w, "eq", call1(w, "abs", g.top), inf);
-        Val moved = select(w, far, zero, call2(w, "sub", g.top, top));
-        Val away = call2(w, "add", select(w, dead, zero, g.rest), moved);
-        Val sum = call2(w, "mul", select(w, dead, zero, g.mean), call1(w, "exp", away));
-        w->state[k] = select(w, dead, zero, sum);
-        w->empty = dead;
+/* exp(l) times the mean: the sum scaled to the maximum. That of softmax is a constant to derivatives, the
+ * key's is not. */
+static Val scaled_sum(Lower *w, uint32_t k) {
+    Val zero = build_number(w->b, 0), inf = build_number(w->b, INFINITY),
+        top = extremum(w, w->r->part[k].key);
+    Weighed g = weigh(w, k);
+    if (!g.rest) return 0;
+    Val dead = is_minus_inf(w, g.top), far = call2(w, "eq", call1(w, "abs", g.top), inf);
+    Val moved = select(w, far, zero, call2(w, "sub", g.top, top));
+    Val away = call2(w, "add", select(w, dead, zero, g.rest), moved);
+    Val sum = call2(w, "mul", select(w, dead, zero, g.mean), call1(w, "exp", away));
+    return select(w, dead, zero, sum);
+}
+
+static Val component(Lower *w, uint32_t k) {
+    switch ((int)w->r->part[k].form) {
+    case FORM_additive: return total(w, k);
+    case FORM_max:
+    case FORM_min: return extremum(w, k);
+    case FORM_logsumexp: return logsumexp(w, k);
+    case FORM_weighted: return scaled_sum(w, k);
+    case FORM_first:
+    case FORM_last: return chosen(w, k);
     }
-    return w->empty != 0;
+    return build_fail(w->b, ST_UNSUPPORTED, "reducer '%s': its algebra (%s) has no lowering yet",
+                      w->r->name, form_name(w->r->part[k].form));
 }
 
 static bool fits(Dtype d, double value) {
@@ -176,18 +180,27 @@ static Val finalize(Lower *w) {
     return finish(w, build_strong(w->b, v));
 }
 
-static Val lower_weighted(Lower *w) {
-    uint32_t j = plain_mean(w->r);
-    if (!j) return lower_weighted_state(w) ? finalize(w) : 0;
-    Weighed g = weigh(w, j);
+static Val lower_mean(Lower *w) {
+    Weighed g = weigh(w, w->r->mean);
     if (!g.rest) return 0;
     w->empty = is_minus_inf(w, g.top);
     return finish(w, g.mean);
 }
 
+static Val lower_state(Lower *w) {
+    for (uint32_t k = 0; k < w->r->num_state; k++)
+        if (!(w->state[k] = component(w, k))) return 0;
+    w->empty = row_is_empty(w);
+    return finalize(w);
+}
+
 /* Messages on edges reduce to destinations, node values to `all`. */
 static bool choose_map(Lower *w, const Val *messages, uint32_t n) {
     Set set = SET_ALL;
+    w->number = DT_f32;
+    for (uint32_t k = 0; k < n; k++)
+        if (dtype_is_float((Dtype)type(w, messages[k])->dtype) && !build_is_weak(w->b, messages[k]))
+            w->number = (Dtype)type(w, messages[k])->dtype;
     for (uint32_t k = 0; k < n; k++)
         if (type(w, messages[k])->set != SET_ALL) set = type(w, messages[k])->set;
     w->map = set == SET_ALL || set == w->b->edges ? w->b->to_dst : map_all(set);
@@ -206,7 +219,7 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
     if (num_messages != r->num_messages)
         return build_fail(b, ST_TYPE, "reducer '%s' takes %u message%s, got %u", r->name,
                           r->num_messages, r->num_messages == 1 ? "" : "s", num_messages);
-    if (r->form == FORM_general || r->form == FORM_product)
+    if (r->form == FORM_general)
         return build_fail(b, ST_UNSUPPORTED,
                           "reducer '%s': its algebra (%s) has no lowering yet; sums, max, min and "
                           "softmax-weighted sums have",
@@ -217,9 +230,7 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
         return m ? r->lower(b, r, w.map, m) : 0;
     }
     if (!region_inline(b, r->lift, messages, 0, w.lifted)) return 0;
-    if (r->form == FORM_weighted) return lower_weighted(&w);
-    bool done = r->form == FORM_additive ? lower_additive(&w) : lower_extremum(&w);
-    return done ? finalize(&w) : 0;
+    return r->has_mean ? lower_mean(&w) : lower_state(&w);
 }
 
 /* ---- the functions at given dtypes ---- */

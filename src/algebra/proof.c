@@ -1,107 +1,165 @@
-/* Proofs by structure: the combine that a form calls for is built beside the captured one, and
- * hash-consing says whether they are the same expression. Operands of commuting operations are sorted,
- * so commuted spellings are one. A form holds only with its neutral identity. */
+/* Proofs by structure: what a form calls for is built in normal form beside what combine computes, under
+ * every order of the two keys, and hash-consing says whether they are the same. A component is alone (a
+ * sum, a maximum) or led by another one, its key: sums scaled to a maximum, what came with the maximum, b
+ * of x -> a x + b. So components that have nothing to do with each other are proven, and lowered, each by
+ * itself. A form holds only with its neutral identity. */
+#include "algebra/normal.h"
 #include "algebra/reducer.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
+enum { N = REDUCER_MAX_STATE, NUM_ORDERS = 3 };
+
+/* combine under one order of the keys. */
 typedef struct {
-    Fn *f; /* a copy of combine, to build in */
-    Val result[REDUCER_MAX_STATE], left[REDUCER_MAX_STATE], right[REDUCER_MAX_STATE];
-    uint32_t n;
-} Combine;
+    Normal w;
+    Val left[N], right[N], result[N];
+} World;
 
-/* The input of that name; a fresh one where combine never looks at it. */
-static Val side(Fn *f, char letter, uint32_t k, const Type *type) {
-    char name[16];
-    snprintf(name, sizeof name, "%c%u", letter, k);
-    Val v = ir_find_input(f, name);
-    return v ? v : ir_input(f, name, *type);
-}
+/* What a form needs: its identity (NaN: any), and forms of the key as bits; alone where none. finite: scores
+ * of -inf may be guarded against, for the form has a rule of its own for them. */
+static const struct {
+    Form form;
+    double identity;
+    uint32_t keys;
+    bool finite;
+} rules[] = {
+    {FORM_additive, 0, 0, false},
+    {FORM_product, 1, 0, false},
+    {FORM_max, -INFINITY, 0, false},
+    {FORM_min, INFINITY, 0, false},
+    {FORM_logsumexp, -INFINITY, 0, true},
+    {FORM_weighted, 0, 1 << FORM_max, true},
+    {FORM_affine, 0, 1 << FORM_product, false},
+    {FORM_first, NAN, 1 << FORM_max | 1 << FORM_min, false},
+    {FORM_last, NAN, 1 << FORM_max | 1 << FORM_min, false},
+};
+enum { NUM_RULES = sizeof rules / sizeof *rules };
 
-static Combine combine_open(Arena *a, const Reducer *r) {
-    Combine c = {.f = ir_new(a, "combine"), .n = r->num_state};
-    Val *memo = ARENA_ARRAY(a, Val, ir_count(r->combine));
-    for (uint32_t k = 0; k < c.n; k++)
-        c.result[k] = ir_copy(c.f, r->combine, r->combine->results.data[k].val, memo);
-    for (uint32_t k = 0; k < c.n; k++) {
-        c.left[k] = side(c.f, 'l', k, ir_type(c.f, c.result[k]));
-        c.right[k] = side(c.f, 'r', k, ir_type(c.f, c.result[k]));
+static World world_open(Arena *a, const Reducer *r, uint32_t key, Order order, bool finite) {
+    World e = {.w = normal_new(a, arena_printf(a, "l%u", key), arena_printf(a, "r%u", key), order,
+                               finite)};
+    normal_results(&e.w, r->combine, e.result);
+    for (uint32_t k = 0; k < r->num_state; k++) {
+        e.left[k] = normal_input(&e.w, arena_printf(a, "l%u", k));
+        e.right[k] = normal_input(&e.w, arena_printf(a, "r%u", k));
     }
-    return c;
+    return e;
 }
 
-static bool all_are(const Reducer *r, uint32_t from, double value) {
-    for (uint32_t k = from; k < r->num_state; k++)
-        if (reducer_identity(r, k) != value) return false;
+/* x y + z */
+static Val fma_of(World *e, Val x, Val y, Val z) {
+    return normal_add(&e->w, z, 1, normal_mul(&e->w, x, y));
+}
+
+static bool is_wanted(World *e, const Reducer *r, Form form, uint32_t k, uint32_t key) {
+    Val l = e->left[k], u = e->right[k], a = e->left[key], b = e->right[key], v = e->result[k];
+    bool more = e->w.order == ORDER_more, same = e->w.order == ORDER_same;
+    bool left = more == (r->part[key].form != FORM_min); /* wins, unless at a tie */
+    Val m = more ? a : b, one = normal_number(&e->w, 1);
+    switch ((int)form) {
+    case FORM_additive: return v == normal_add(&e->w, l, 1, u);
+    case FORM_product: return v == normal_mul(&e->w, l, u);
+    case FORM_max: return v == (more ? l : u);
+    case FORM_min: return v == (more ? u : l);
+    case FORM_logsumexp:
+        v = normal_exp(&e->w, v), a = l, b = u, l = u = one, m = normal_number(&e->w, 0);
+        __attribute__((fallthrough));
+    case FORM_weighted:
+        a = normal_exp(&e->w, normal_add(&e->w, a, -1, m));
+        b = normal_exp(&e->w, normal_add(&e->w, b, -1, m));
+        return v == fma_of(e, l, a, normal_mul(&e->w, u, b));
+    case FORM_affine: return v == fma_of(e, a, u, l) || v == fma_of(e, b, l, u);
+    case FORM_first: return v == (left || same ? l : u);
+    case FORM_last: return v == (left && !same ? l : u);
+    }
+    return false;
+}
+
+/* An integer's least value is as good as -inf. */
+static bool is_neutral(const Reducer *r, uint32_t k, double found, double identity) {
+    Dtype d = (Dtype)ir_type(r->lift, r->lift->results.data[k].val)->dtype;
+    if (isnan(identity) || found == identity) return true;
+    double least = d == DT_i32 ? -0x1p31 : -0x1p63, most = d == DT_i32 ? 0x1p31 - 1 : 0x1p63;
+    return !dtype_is_float(d) && isinf(identity) && found == (identity < 0 ? least : most);
+}
+
+static bool holds(Arena *a, const Reducer *r, size_t rule, uint32_t k, uint32_t key) {
+    for (int order = ORDER_less; order <= ORDER_more; order++) {
+        World e = world_open(a, r, key, (Order)order, rules[rule].finite);
+        if (!is_wanted(&e, r, rules[rule].form, k, key) || e.w.too_big) return false;
+    }
     return true;
 }
 
-static bool is_additive(Combine *c, const Reducer *r) {
-    for (uint32_t k = 0; k < c->n; k++)
-        if (c->result[k] != ir_add(c->f, c->left[k], c->right[k])) return false;
-    return all_are(r, 0, 0);
+static bool find_part(Arena *a, Reducer *r, uint32_t k, double identity) {
+    for (size_t i = 0; i < NUM_RULES; i++)
+        for (uint32_t key = 0; key < r->num_state; key++) {
+            bool fits =
+                rules[i].keys ? key != k && rules[i].keys >> r->part[key].form & 1 : key == k;
+            if (!fits || !is_neutral(r, k, identity, rules[i].identity)) continue;
+            if (!holds(a, r, i, k, key)) continue;
+            r->part[k] = (Part){rules[i].form, key};
+            return true;
+        }
+    return false;
 }
 
-static bool is_product(Combine *c, const Reducer *r) {
-    return c->n == 1 && c->result[0] == ir_mul(c->f, c->left[0], c->right[0]) && all_are(r, 0, 1);
+/* A key may come after what it leads: twice. */
+static bool find_parts(Arena *a, Reducer *r) {
+    Normal w = normal_new(a, "", "", ORDER_none, false);
+    Val v[N];
+    normal_results(&w, r->identity, v);
+    uint32_t missing = 0;
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        missing = 0;
+        for (uint32_t k = 0; k < r->num_state; k++) {
+            double identity = NAN;
+            normal_is_number(&w, v[k], &identity);
+            if (r->part[k].form == FORM_general) missing += !find_part(a, r, k, identity);
+        }
+    }
+    return missing == 0;
 }
 
-/* max(l, r), or a selection by comparison; where(l < r, r, l) and its like. */
-static bool is_larger(Fn *f, Val v, Val l, Val r) {
-    return v == ir_max(f, l, r) || v == ir_where(f, ir_lt(f, l, r), r, l) ||
-           v == ir_where(f, ir_lt(f, r, l), l, r) || v == ir_where(f, ir_le(f, l, r), r, l) ||
-           v == ir_where(f, ir_le(f, r, l), l, r);
+/* finalize is s_j / s_i with sums scaled to one maximum and lift_i = 1: the weighted mean itself. */
+static void find_mean(Arena *a, Reducer *r) {
+    Normal w = normal_new(a, "", "", ORDER_none, false);
+    Val result, lifted[N];
+    normal_results(&w, r->finalize, &result);
+    normal_results(&w, r->lift, lifted);
+    for (uint32_t i = 0; i < r->num_state; i++)
+        for (uint32_t j = 0; j < r->num_state; j++) {
+            Part p = r->part[i], q = r->part[j];
+            Val sum = normal_input(&w, arena_printf(a, "s%u", j));
+            Val weights = normal_inverse(&w, normal_input(&w, arena_printf(a, "s%u", i)));
+            bool scaled = p.form == FORM_weighted && q.form == FORM_weighted && p.key == q.key;
+            if (!scaled || result != normal_mul(&w, sum, weights)) continue;
+            if (lifted[i] == normal_number(&w, 1)) r->has_mean = true, r->mean = j;
+        }
 }
 
-static bool is_smaller(Fn *f, Val v, Val l, Val r) {
-    return v == ir_min(f, l, r) || v == ir_where(f, ir_lt(f, l, r), l, r) ||
-           v == ir_where(f, ir_lt(f, r, l), r, l) || v == ir_where(f, ir_le(f, l, r), l, r) ||
-           v == ir_where(f, ir_le(f, r, l), r, l);
+/* One name for the whole where its components have one; what came with a maximum is part of that. */
+static Form whole(const Reducer *r) {
+    uint32_t seen = 0, keys = 0;
+    for (uint32_t k = 0; k < r->num_state; k++)
+        if (r->part[k].form == FORM_weighted || r->part[k].form == FORM_affine)
+            keys |= 1u << r->part[k].key;
+    for (uint32_t k = 0; k < r->num_state; k++) {
+        Form form = r->part[k].form;
+        if (form != FORM_first && form != FORM_last && !(keys >> k & 1)) seen |= 1u << form;
+    }
+    return seen & (seen - 1) ? FORM_mixed : (Form)__builtin_ctz(seen);
 }
 
-static bool is_max(Combine *c, const Reducer *r) {
-    return c->n == 1 && is_larger(c->f, c->result[0], c->left[0], c->right[0]) &&
-           all_are(r, 0, -INFINITY);
+static bool has_truths(const Fn *combine) { /* a state of bools has no arithmetic to prove */
+    for (Val v = 1; v < ir_count(combine); v++)
+        if (ir_op(combine, v) == OP_input && ir_type(combine, v)->dtype == DT_bool) return true;
+    return false;
 }
 
-static bool is_min(Combine *c, const Reducer *r) {
-    return c->n == 1 && is_smaller(c->f, c->result[0], c->left[0], c->right[0]) &&
-           all_are(r, 0, INFINITY);
-}
-
-/* l_k exp(l_0 - m) + r_k exp(r_0 - m) */
-static Val rescaled(Combine *c, uint32_t k, Val m) {
-    Fn *f = c->f;
-    Val left = ir_exp(f, ir_sub(f, c->left[0], m)), right = ir_exp(f, ir_sub(f, c->right[0], m));
-    return ir_add(f, ir_mul(f, c->left[k], left), ir_mul(f, c->right[k], right));
-}
-
-static bool is_weighted(Combine *c, const Reducer *r) {
-    Val m = c->result[0];
-    if (c->n < 2 || !dtype_is_float((Dtype)ir_type(c->f, m)->dtype)) return false;
-    if (!is_larger(c->f, m, c->left[0], c->right[0])) return false;
-    for (uint32_t k = 1; k < c->n; k++)
-        if (c->result[k] != rescaled(c, k, m)) return false;
-    return reducer_identity(r, 0) == -INFINITY && all_are(r, 1, 0);
-}
-
-Form proof_find(Arena *scratch, const Reducer *r) {
-    static const struct {
-        bool (*holds)(Combine *c, const Reducer *r);
-        Form form;
-    } forms[] = {{is_additive, FORM_additive},
-                 {is_product, FORM_product},
-                 {is_max, FORM_max},
-                 {is_min, FORM_min},
-                 {is_weighted, FORM_weighted}};
-    Combine c = combine_open(scratch, r);
-    for (uint32_t k = 0; k < c.n; k++) /* a state of bools has no arithmetic to prove */
-        if (ir_type(c.f, c.left[k])->dtype == DT_bool || ir_type(c.f, c.right[k])->dtype == DT_bool)
-            return FORM_general;
-    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++)
-        if (forms[k].holds(&c, r)) return forms[k].form;
-    return FORM_general;
+Form proof_find(Arena *scratch, Reducer *r) {
+    if (has_truths(r->combine) || !find_parts(scratch, r)) return FORM_general;
+    find_mean(scratch, r);
+    return whole(r);
 }

@@ -10,23 +10,11 @@
 
 const char *form_name(Form form) {
     static const char *const names[] = {
-        "general",       "componentwise-additive", "product", "selection-max",
-        "selection-min", "stable-weighted",        "program"};
+        "general",         "componentwise-additive", "product",
+        "selection-max",   "selection-min",          "logsumexp",
+        "stable-weighted", "affine-composition",     "selection-first",
+        "selection-last",  "independent-components", "program"};
     return names[form];
-}
-
-double reducer_identity(const Reducer *r, uint32_t k) {
-    Val v = r->identity->results.data[k].val;
-    const Node *n = ir_node(r->identity, v);
-    if (n->op != OP_constant) return NAN;
-    float single;
-    double value;
-    memcpy(&single, &n->attr.bits, sizeof single);
-    memcpy(&value, &n->attr.bits, sizeof value);
-    Dtype d = (Dtype)n->types[0].dtype;
-    if (d == DT_f64) return value;
-    if (d == DT_f32) return (double)single;
-    return d == DT_i32 ? (double)(int32_t)n->attr.bits : (double)(int64_t)n->attr.bits;
 }
 
 /* ---- capture ---- */
@@ -107,7 +95,9 @@ Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity
     if (st) return st;
     r->num_messages = count_messages(r->lift);
     if (r->num_messages == 0) r->num_messages = 1; /* a count looks at no message */
-    r->form = proof_find(takes, r);
+    Arena *scratch = arena_new();
+    r->form = proof_find(scratch, r);
+    arena_free(scratch);
     *out = r;
     return ST_OK;
 }

@@ -10,16 +10,27 @@
 
 #include "ir/build.h"
 
-/* What is proven of combine and identity. The form, once proven, defines the meaning. */
+/* What is proven of combine and identity, of a component of the state or of all. The form, once proven,
+ * defines the meaning. */
 typedef enum {
-    FORM_general,  /* nothing: a strict left fold */
-    FORM_additive, /* every component is a sum from 0 */
-    FORM_product,  /* one component, a product from 1 */
-    FORM_max,      /* one component, the larger of two from -inf */
-    FORM_min,
-    FORM_weighted, /* (max, sums scaled to it): online softmax */
-    FORM_program   /* no fold: a built-in of library.c, which has none of the four functions */
+    FORM_general,   /* nothing: a strict left fold */
+    FORM_additive,  /* a sum from 0 */
+    FORM_product,   /* a product from 1 */
+    FORM_max,       /* the larger of two from -inf */
+    FORM_min,       /* the smaller of two from +inf */
+    FORM_logsumexp, /* log(exp + exp) from -inf */
+    FORM_weighted,  /* sums from 0, scaled to the key, which is a maximum: online softmax */
+    FORM_affine,    /* b of x -> a x + b, composed; the key is a, a product */
+    FORM_first, /* of a component: what came with the key, a maximum or minimum; of ties the first */
+    FORM_last,  /* likewise, of ties the last */
+    FORM_mixed,  /* of all: components of several forms, each by itself */
+    FORM_program /* no fold: a built-in of library.c, which has none of the four functions */
 } Form;
+
+typedef struct {
+    Form form;
+    uint32_t key; /* the component that leads this one; itself where none does */
+} Part;
 const char *form_name(Form form);
 
 enum { REDUCER_MAX_STATE = 16, REDUCER_MAX_MESSAGES = 16 };
@@ -36,8 +47,11 @@ struct Reducer {
     uint32_t num_messages, num_state;
     const Fn *identity, *lift, *combine, *finalize;
     Form form;
-    Lowering *lower; /* of FORM_program */
-    bool has_empty;  /* the value of rows without messages is given */
+    Part part[REDUCER_MAX_STATE]; /* unless the form is general or a program */
+    bool has_mean;                /* finalize is the weighted mean itself, */
+    uint32_t mean;                /* of this component */
+    Lowering *lower;              /* of FORM_program */
+    bool has_empty;               /* the value of rows without messages is given */
     double empty;
 };
 
@@ -49,17 +63,17 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
 Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
                    const Fn *combine, const Fn *finalize, Reducer **out);
 
-/* proof.c: by structure, never by name. identity's constants must be neutral. */
-Form proof_find(Arena *scratch, const Reducer *r);
-/* The constant that component k of identity is; NaN where it is none. */
-double reducer_identity(const Reducer *r, uint32_t k);
+/* proof.c: by structure, never by name; identity must be neutral. Gives the form, sets part and mean. */
+Form proof_find(Arena *scratch, Reducer *r);
 
 /* lower.c: the reduction of messages on edges to destinations, or of node values to `all`, written into
  * the program: lift on the edges, one operation a proven form, finalize on the nodes. */
 Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t num_messages);
 /* v, and `value` in the rows marked: of v's dtype where that holds it. Of bool it must be 0 or 1. */
 Val reducer_fill(Builder *b, const Reducer *r, Val rows, double value, Val v);
-/* library.c: by name; NULL where there is none. */
+/* library.c: v at the message with the largest (smallest) key, the first (last) of ties; 0 without messages. */
+Val library_chosen(Builder *b, const Reducer *r, Map map, Val key, bool min, bool last, Val v);
+/* By name; NULL where there is none. */
 Lowering *library_find(const char *name);
 /* The functions for messages of these dtypes, each in an arena of its own. FORM_program: ST_UNSUPPORTED. */
 typedef struct {
