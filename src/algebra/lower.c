@@ -6,6 +6,15 @@
 #include <math.h>
 #include <stdio.h>
 
+const char *form_name(Form form) {
+    static const char *const names[] = {
+        "general",         "componentwise-additive", "product",
+        "selection-max",   "selection-min",          "logsumexp",
+        "stable-weighted", "affine-composition",     "selection-first",
+        "selection-last",  "independent-components", "program"};
+    return names[form];
+}
+
 typedef struct {
     Builder *b;
     const Reducer *r;

@@ -1,5 +1,5 @@
-/* Reducers as captured algebra: four small functions, a proof of their form, and what the form becomes
- * in a program.
+/* Reducers as algebra: four small functions, the form that is proven of them (capture/reducers.h), and
+ * what the form becomes in a program.
  *
  * The meaning of a reducer is a fold over a row: state = identity; state = combine(state, lift(m)) for
  * each message m; finalize(state). The four are functions on scalars (rank 0, on `all`) with inputs
@@ -54,17 +54,6 @@ struct Reducer {
     bool has_empty;               /* the value of rows without messages is given */
     double empty;
 };
-
-/* Folds, written as anybody's four functions: "sum" "mean" "max" "min" "count" "online_softmax"; and those of
- * library.c. Unknown names give ST_NAME. */
-bool reducer_is_builtin(const char *name);
-Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out);
-/* Copies the functions, checks that they fit each other and are elementwise, proves the form. */
-Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
-                   const Fn *combine, const Fn *finalize, Reducer **out);
-
-/* proof.c: by structure, never by name; identity must be neutral. Gives the form, sets part and mean. */
-Form proof_find(Arena *scratch, Reducer *r);
 
 /* lower.c: the reduction of messages on edges to destinations, or of node values to `all`, written into
  * the program: lift on the edges, one operation a proven form, finalize on the nodes. */

@@ -1,5 +1,5 @@
-/* The builder of tiga_ops.h: ir/build.h and algebra/ behind handles. */
-#include "algebra/reducer.h"
+/* The builder of tiga_ops.h: ir/build.h and reducers behind handles. */
+#include "capture/reducers.h"
 #include "api/program.h"
 #include "ir/build.h"
 #include "run/key.h"

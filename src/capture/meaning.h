@@ -2,7 +2,7 @@
 #ifndef TIGA_CAPTURE_MEANING_H
 #define TIGA_CAPTURE_MEANING_H
 
-#include "algebra/reducer.h"
+#include "capture/reducers.h"
 #include "capture/formula.h"
 
 /* An input's type, as it is bound: the feature shape (rows apart) of "src.x", the whole of "W". */

@@ -2,7 +2,7 @@
  * set, which calls are reductions along the relation. */
 #include "capture/names.h"
 
-#include "algebra/reducer.h"
+#include "capture/reducers.h"
 
 #include <string.h>
 

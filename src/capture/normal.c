@@ -1,6 +1,6 @@
 /* Normal forms. A term c m is mul(c, m); m is a product of factors, or one factor; a number is a
  * constant, a sum of several terms an add. Hash-consing and its order of operands do the rest. */
-#include "algebra/normal.h"
+#include "capture/normal.h"
 
 #include "ir/type.h"
 

@@ -1,5 +1,5 @@
 /* Making reducers: the built-ins, written as anybody's four functions, and captured ones. */
-#include "algebra/reducer.h"
+#include "capture/reducers.h"
 
 #include "ir/type.h"
 
@@ -7,15 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char *form_name(Form form) {
-    static const char *const names[] = {
-        "general",         "componentwise-additive", "product",
-        "selection-max",   "selection-min",          "logsumexp",
-        "stable-weighted", "affine-composition",     "selection-first",
-        "selection-last",  "independent-components", "program"};
-    return names[form];
-}
 
 /* ---- capture ---- */
 

@@ -3,8 +3,8 @@
  * sum, a maximum) or led by another one, its key: sums scaled to a maximum, what came with the maximum, b
  * of x -> a x + b. So components that have nothing to do with each other are proven, and lowered, each by
  * itself. A form holds only with its neutral identity. */
-#include "algebra/normal.h"
-#include "algebra/reducer.h"
+#include "capture/normal.h"
+#include "capture/reducers.h"
 
 #include <math.h>
 

@@ -4,8 +4,8 @@
  * e in one term are one, a factor and its reciprocal cancel, log undoes exp and exp log. What is left of
  * other operations (tanh, max) is a factor of its own. An order of two inputs may be assumed: then the
  * comparisons, max, min and abs that it decides are gone, and a branch with them. */
-#ifndef TIGA_ALGEBRA_NORMAL_H
-#define TIGA_ALGEBRA_NORMAL_H
+#ifndef TIGA_CAPTURE_NORMAL_H
+#define TIGA_CAPTURE_NORMAL_H
 
 #include "ir/ir.h"
 

@@ -1,0 +1,18 @@
+/* Reducers from four functions, the built-ins' or a user's: checked, and their form proven. */
+#ifndef TIGA_CAPTURE_REDUCERS_H
+#define TIGA_CAPTURE_REDUCERS_H
+
+#include "algebra/reducer.h"
+
+/* Folds, written as anybody's four functions: "sum" "mean" "max" "min" "count" "online_softmax"; and those of
+ * library.c. Unknown names give ST_NAME. */
+bool reducer_is_builtin(const char *name);
+Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out);
+/* Copies the functions, checks that they fit each other and are elementwise, proves the form. */
+Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
+                   const Fn *combine, const Fn *finalize, Reducer **out);
+
+/* proof.c: by structure, never by name; identity must be neutral. Gives the form, sets part and mean. */
+Form proof_find(Arena *scratch, Reducer *r);
+
+#endif
