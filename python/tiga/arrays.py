@@ -7,6 +7,7 @@ signature holds is checked once, when a variant is made."""
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,8 @@ def _classify(value: Any) -> str:
         from .interop import torch as bridge
 
         bridge.register_dtypes()
-
+        global _is_autocast
+        _is_autocast = torch._C._is_any_autocast_enabled
         return TORCH
     if isinstance(value, np.ndarray):
         return STATIC if isinstance(value, np.ma.MaskedArray) else NUMPY
@@ -43,6 +45,19 @@ def _classify(value: Any) -> str:
     if getattr(type(value), "_tiga_tensor", False):
         return TIGA
     return DLPACK if hasattr(type(value), "__dlpack__") else STATIC
+
+
+def _no_autocast() -> bool:
+    """Until torch's tensors are met."""
+    return False
+
+
+_is_autocast: Callable[[], bool] = _no_autocast  # torch's own, once its tensors are met
+
+
+def widens() -> bool:
+    """True under torch's autocast: float kinds that meet widen to the widest."""
+    return _is_autocast() and sys.modules["torch"].is_autocast_enabled("cpu")
 
 
 def is_array(value: Any) -> bool:

@@ -71,6 +71,13 @@ def lookup(dtype: Any) -> DType | None:
     return found
 
 
+def widest(floats: set[DType]) -> DType:
+    """The widest of float dtypes; of two of one width, the next wider one."""
+    size = max((d.numpy.itemsize for d in floats), default=4)
+    largest = {d for d in floats if d.numpy.itemsize == size}
+    return largest.pop() if len(largest) == 1 else float32
+
+
 def name_of(dtype: Any) -> str:
     """'float16' of torch.float16, np.dtype('float16') and 'float16' alike."""
     return str(dtype).rpartition(".")[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from . import arrays
 from .graph import Graph
 from .kernel import Kernel, check_call
 from .reducers import Reducer, check_reducer
@@ -57,7 +58,7 @@ class MessagePassing(Kernel):
             check_call(type(self).__name__, args, graph, ndata, src, dst)
         arguments = Arguments(ndata, src, dst, edge, params)
         reducer = self.reducer if isinstance(self.reducer, Reducer) else check_reducer(self.reducer)
-        key = arguments.key(), reducer._key(), _code(self.edge), _code(self.node)
+        key = arguments.key(), reducer._key(), _code(self.edge), _code(self.node), arrays.widens()
         return self._lookup(key, arguments, reducer), arguments
 
     def _lookup(self, key: Any, arguments: Arguments, reducer: Reducer) -> Trace:

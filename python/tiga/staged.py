@@ -45,6 +45,7 @@ class Stage:
         self.builder = _tiga.Builder(homogeneous)
         self._tensor = tensor
         self._names: dict[int, str] = {}  # of inputs, for messages
+        self._widens = arrays.widens()
 
     def lift(self, x: Any) -> int:
         """The builder's value for a staged value, a number, or a tensor that the capture knows."""
@@ -61,12 +62,25 @@ class Stage:
 
     def apply(self, name: str, args: tuple[Any, ...], ints: tuple[int, ...] = ()) -> Value:
         """An operation of the builder by name."""
-        operands = tuple(map(self.lift, args))
+        operands = self.widened(tuple(map(self.lift, args)))
         try:
             return Value(self, self.builder.apply(name, operands, ints))
         except (TypeError, ValueError) as error:
             named = [self._names[i] for i in operands if i in self._names]
             raise type(error)(f"{error} [{', '.join(named)}]" if named else str(error)) from None
+
+    def widened(self, values: tuple[int, ...]) -> tuple[int, ...]:
+        """values as they meet: under autocast floats of several kinds become the widest."""
+        if not self._widens:
+            return values
+        types = [self.builder.type(v) for v in values]
+        kinds = [dtypes.BY_CODE[end[2]] for end, _ in types]
+        floats = [k.is_float and not weak for k, (_, weak) in zip(kinds, types)]
+        wide = dtypes.widest({k for k, is_float in zip(kinds, floats) if is_float})
+        return tuple(
+            self.builder.apply("cast", (v,), (wide.code,)) if is_float and k is not wide else v
+            for v, k, is_float in zip(values, kinds, floats)
+        )
 
     def value(self, x: Any) -> Value:
         """What lift takes, as a staged value."""

@@ -210,7 +210,8 @@ class Tracer:
             raise NotImplementedError(
                 "block_prune_threshold needs a relation with a streaming kernel; this one has none"
             )
-        messages = [Value(self.stage, self.stage.lift(m)) for m in call.messages]
+        given = self.stage.widened(tuple(map(self.stage.lift, call.messages)))
+        messages = [Value(self.stage, v) for v in given]
         wide = getattr(call.reducer, "accumulation_dtype", None)
         narrow = messages[-1].dtype
         if wide is not None:

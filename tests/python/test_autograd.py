@@ -219,20 +219,6 @@ def test_broadcast_input_keeps_its_shape():
     assert w.grad.tolist() == [[3], [3]]
 
 
-def test_transforms_are_refused_by_name():
-    w = torch.ones(2)
-    for transform in (
-        torch.func.vmap(lambda x: call(x, w)),
-        torch.func.vmap(torch.func.grad(lambda x: call(x, w).sum())),
-    ):
-        with pytest.raises(NotImplementedError, match="vmap"):
-            transform(torch.ones(3, 2))
-    with pytest.raises(NotImplementedError, match="torch.func"):
-        torch.func.grad(lambda x: call(x, w).sum())(torch.ones(2))
-    with pytest.raises(NotImplementedError, match="vmap"):
-        torch.autograd.functional.jacobian(lambda x: call(x, w), torch.ones(2), vectorize=True)
-
-
 def test_clamp_passes_all_at_its_ends():
     x = torch.tensor([[-1.0, 1.0, 2.0], [-3.0, 0.0, 1.0]], requires_grad=True)
     kernel_of(lambda self, src, dst, edge: tg.clamp(edge.x, -1.0, 1.0))(graph=PAIR, edge={"x": x}).sum().backward()
