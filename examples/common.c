@@ -37,6 +37,13 @@ void *zeros(int64_t count, size_t size) {
     return b->data;
 }
 
+tg_array zeros_like(tg_array x) {
+    static const size_t size[] = {1, 4, 8, 4, 8}; /* by dtype */
+    int64_t count = 1;
+    for (int k = 0; k < x.rank; k++) count *= x.shape[k];
+    return tg_dense(zeros(count, size[x.dtype]), x.dtype, x.rank, x.shape);
+}
+
 /* ---- .npy ---- */
 
 static const struct {

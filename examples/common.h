@@ -16,6 +16,9 @@ void check(tg_status st);
 /* count zeros of that many bytes each. */
 void *zeros(int64_t count, size_t size);
 
+/* As many zeros as x has numbers, of its dtype and shape. */
+tg_array zeros_like(tg_array x);
+
 /* The array in folder/name.npy, row-major, little-endian (numpy.lib.format). */
 tg_array read_npy(const char *folder, const char *name);
 /* The whole numbers of a rank 1 array of int32 or int64. */

@@ -32,7 +32,6 @@ int main(void) {
     static float r[N][2], gain[E], goal[N];
     float w1[3 * HIDDEN], b1[HIDDEN] = {0}, w2[HIDDEN], dw1[3 * HIDDEN], db1[HIDDEN], dw2[HIDDEN],
                           loss = 0;
-    const float one = 1;
     uint64_t numbers = stream(3);
     draw(r[0], 2 * N, &numbers);
     draw(gain, E, &numbers);
@@ -44,12 +43,12 @@ int main(void) {
     tg_program *forward = tg_program_new(network),
                *grad = tg_program_grad(forward, "loss", "W1 b1 W2");
     const tg_arg args[] = {
-        {"src.r", tg_f32(r, N, 2)},        {"dst.r", tg_f32(r, N, 2)},
-        {"edge.gain", tg_f32(gain, E, 1)}, {"dst.goal", tg_f32(goal, N, 1)},
-        {"W1", tg_f32(w1, 3, HIDDEN)},     {"b1", tg_f32(b1, HIDDEN)},
-        {"W2", tg_f32(w2, HIDDEN, 1)},     {"loss", tg_f32(&loss)},
-        {"cot.loss", tg_f32(&one)},        {"grad.W1", tg_f32(dw1, 3, HIDDEN)},
-        {"grad.b1", tg_f32(db1, HIDDEN)},  {"grad.W2", tg_f32(dw2, HIDDEN, 1)},
+        {"src.r", tg_f32(r, N, 2)},          {"dst.r", tg_f32(r, N, 2)},
+        {"edge.gain", tg_f32(gain, E, 1)},   {"dst.goal", tg_f32(goal, N, 1)},
+        {"W1", tg_f32(w1, 3, HIDDEN)},       {"b1", tg_f32(b1, HIDDEN)},
+        {"W2", tg_f32(w2, HIDDEN, 1)},       {"loss", tg_f32(&loss)},
+        {"grad.W1", tg_f32(dw1, 3, HIDDEN)}, {"grad.b1", tg_f32(db1, HIDDEN)},
+        {"grad.W2", tg_f32(dw2, HIDDEN, 1)},
     };
     tg_call *call = tg_bind(grad, g, args, sizeof args / sizeof *args);
     for (int step = 0; step <= STEPS; step++) {

@@ -29,7 +29,6 @@ int main(void) {
     const int64_t src[E] = {0, 1, 2, 0, 3, 4, 1, 2, 4}, dst[E] = {0, 0, 0, 1, 1, 2, 3, 4, 4};
     float x[N * IN], w[IN * HEADS * D], a_src[HEADS * D], a_dst[HEADS * D], out[N * HEADS * D];
     float dw[IN * HEADS * D], da_src[HEADS * D], da_dst[HEADS * D], loss = 0;
-    const float one = 1;
     uint64_t numbers = stream(9);
     draw(x, N * IN, &numbers);
     draw(w, IN * HEADS * D, &numbers);
@@ -46,7 +45,6 @@ int main(void) {
         {"a_dst", tg_f32(a_dst, HEADS, D)},
         {"out", tg_f32(out, N, HEADS, D)},
         {"loss", tg_f32(&loss)},
-        {"cot.loss", tg_f32(&one)},
         {"grad.W", tg_f32(dw, IN, HEADS * D)},
         {"grad.a_src", tg_f32(da_src, HEADS, D)},
         {"grad.a_dst", tg_f32(da_dst, HEADS, D)},

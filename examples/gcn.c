@@ -1,5 +1,6 @@
-/* A two-layer graph convolution network (Kipf and Welling, ICLR 2017) trained from C: forward pass, loss
- * and gradients are one formula; dropout's coins and Adam are a few lines of C.
+/* A two-layer graph convolution network (Kipf and Welling, ICLR 2017) trained from C: the network with its loss
+ * is one formula, its gradient a program made from it, the optimizer another formula. C draws the coins of
+ * dropout and counts the epochs.
  *
  *     gcn                   Zachary's karate club: who follows whom, from two labelled members
  *     gcn FOLDER [SEEDS]    a citation graph in .npy files (export_npz.py makes them)
@@ -11,105 +12,82 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* node.label is one-hot, node.train 1 / (number of training nodes) on those and 0 elsewhere. */
-static const char network[] = "h    = relu(sum(edge.w * src(node.x @ W1)) + b1) * node.keep\n"
-                              "out  = sum(edge.w * src(h @ W2)) + b2\n"
-                              "nll  = -sum(log_softmax(out, axis=-1) * node.label, axis=-1)\n"
-                              "loss = sum(node.train * nll)\n";
+static const char network[] =
+    "h     = relu(sum(edge.w * src(node.x @ W1)) + b1) * node.keep\n"
+    "out   = sum(edge.w * src(h @ W2)) + b2\n"
+    "nll   = -sum(log_softmax(out, axis=-1) * node.label, axis=-1)\n"
+    "loss  = sum(node.train * nll)\n"
+    "decay = 2.5e-4 * sum(W1 * W1, axis=(0, 1))\n"
+    "right = sum(node.test * (sum(out * node.label, axis=-1) == max(out, axis=-1)))\n";
+
+/* A step of Adam (Kingma and Ba, ICLR 2015); steps count from 1. */
+static const char adam[] =
+    "m_new = 0.9 * m + 0.1 * grad\n"
+    "v_new = 0.999 * v + 0.001 * grad * grad\n"
+    "w_new = w - 0.01 * (m_new / (1 - 0.9 ** step)) / (sqrt(v_new / (1 - 0.999 ** step)) + 1e-8)\n";
 
 enum { HIDDEN = 16, EPOCHS = 200, NUM_PARAMS = 4 };
-static const float dropout = .5f;
 
-typedef struct {
-    int64_t rows, cols; /* rows is 0 for a bias */
-    float decay;
-    float *value, *grad, *m, *v;
-} Param;
-
-static int64_t size(const Param *p) { return p->rows ? p->rows * p->cols : p->cols; }
-
-/* Glorot and Bengio's uniform start; biases are 0. */
-static void start(Param *p, uint64_t *coins) {
-    int64_t n = size(p);
-    float bound = sqrtf(6.f / (float)(p->rows + p->cols));
-    p->value = zeros(4 * n, sizeof *p->value);
-    p->grad = p->value + n, p->m = p->grad + n, p->v = p->m + n;
-    for (int64_t i = 0; i < n && p->rows; i++) p->value[i] = bound * (2 * uniform(coins) - 1);
+/* Glorot and Bengio's uniform start. */
+static tg_array glorot(int64_t rows, int64_t cols, uint64_t *coins) {
+    float bound = sqrtf(6.f / (float)(rows + cols)), *w = zeros(rows * cols, sizeof *w);
+    for (int64_t i = 0; i < rows * cols; i++) w[i] = bound * (2 * uniform(coins) - 1);
+    return tg_f32(w, rows, cols);
 }
 
-/* A step of Adam (Kingma and Ba, ICLR 2015) with L2 decay. */
-static void adam(Param *p, int step) {
-    const float rate = .01f, beta1 = .9f, beta2 = .999f;
-    float scale1 = 1 - powf(beta1, (float)step), scale2 = 1 - powf(beta2, (float)step);
-    for (int64_t i = 0, n = size(p); i < n; i++) {
-        float g = p->grad[i] + p->decay * p->value[i];
-        p->m[i] = beta1 * p->m[i] + (1 - beta1) * g;
-        p->v[i] = beta2 * p->v[i] + (1 - beta2) * g * g;
-        p->value[i] -= rate * (p->m[i] / scale1) / (sqrtf(p->v[i] / scale2) + 1e-8f);
-    }
+/* Dropout: features and hidden values are kept with probability 1 - rate, scaled up. */
+static void drop(const Task *t, float *keep, float rate, uint64_t *coins) {
+    const float scale = 1 / (1 - rate);
+    for (int64_t k = 0; k < t->num_entries; k++)
+        t->x[t->place[k]] = uniform(coins) < rate ? 0 : scale * t->entry[k];
+    for (int64_t k = 0; k < t->nodes * HIDDEN; k++) keep[k] = uniform(coins) < rate ? 0 : scale;
 }
 
-/* Keeps each number with probability 1 - dropout, scaled up. */
-static float coin(uint64_t *coins) { return uniform(coins) < dropout ? 0 : 1 / (1 - dropout); }
-
-static double accuracy(const Task *t, const float *logits) {
-    int right = 0;
-    for (int64_t k = 0; k < t->num_test; k++) {
-        const float *row = logits + t->test[k] * t->classes;
-        int64_t best = 0;
-        for (int64_t c = 1; c < t->classes; c++) best = row[c] > row[best] ? c : best;
-        right += best == t->label[t->test[k]];
-    }
-    return 100. * right / (double)t->num_test;
-}
-
+/* Gives the share of test nodes that the trained network classifies right, in percent. */
 static double train(const Task *t, uint64_t seed) {
-    Param w1 = {.rows = t->features, .cols = HIDDEN, .decay = 5e-4f}, b1 = {.cols = HIDDEN};
-    Param w2 = {.rows = HIDDEN, .cols = t->classes}, b2 = {.cols = t->classes};
-    Param *params[NUM_PARAMS] = {&w1, &b1, &w2, &b2};
+    static const char *const name[] = {"W1", "b1", "W2", "b2"}, *const grad_name[] = {
+                                                                    "grad.W1", "grad.b1", "grad.W2",
+                                                                    "grad.b2"};
     uint64_t coins = stream(seed);
-    for (int k = 0; k < NUM_PARAMS; k++) start(params[k], &coins);
-    int64_t n = t->nodes, hidden = n * HIDDEN;
-    float *keep = zeros(hidden, sizeof *keep), *logits = zeros(n * t->classes, sizeof *logits);
-    float loss = 0, one = 1;
+    float *keep = zeros(t->nodes * HIDDEN, sizeof *keep), loss, right;
+    tg_array W1 = glorot(t->features, HIDDEN, &coins), W2 = glorot(HIDDEN, t->classes, &coins),
+             b1 = tg_f32(zeros(HIDDEN, sizeof(float)), HIDDEN),
+             b2 = tg_f32(zeros(t->classes, sizeof(float)), t->classes);
+    const tg_array param[] = {W1, b1, W2, b2};
+    int64_t epoch;
+    tg_program *forward = tg_program_new(network), *optimizer = tg_program_new(adam),
+               *backward = tg_program_grad(forward, "loss decay", "W1 b1 W2 b2");
 
-    tg_program *forward = tg_program_new(network),
-               *grad = tg_program_grad(forward, "loss", "W1 b1 W2 b2");
-    const tg_arg args[] = {
-        {"node.x", tg_f32(t->x, n, t->features)},
-        {"node.keep", tg_f32(keep, n, HIDDEN)},
-        {"node.label", tg_f32(t->one_hot, n, t->classes)},
-        {"node.train", tg_f32(t->train, n)},
-        {"edge.w", tg_f32(t->weight, tg_graph_num_edges(t->graph))},
-        {"W1", tg_f32(w1.value, t->features, HIDDEN)},
-        {"b1", tg_f32(b1.value, HIDDEN)},
-        {"W2", tg_f32(w2.value, HIDDEN, t->classes)},
-        {"b2", tg_f32(b2.value, t->classes)},
-        {"loss", tg_f32(&loss)},
-        {"out", tg_f32(logits, n, t->classes)}, /* what forward knows ends here */
-        {"cot.loss", tg_f32(&one)},
-        {"grad.W1", tg_f32(w1.grad, t->features, HIDDEN)},
-        {"grad.b1", tg_f32(b1.grad, HIDDEN)},
-        {"grad.W2", tg_f32(w2.grad, HIDDEN, t->classes)},
-        {"grad.b2", tg_f32(b2.grad, t->classes)},
-    };
-    tg_call *step = tg_bind(grad, t->graph, args, sizeof args / sizeof *args);
-    for (int epoch = 1; epoch <= EPOCHS; epoch++) {
-        for (int64_t k = 0; k < t->num_entries; k++) t->x[t->place[k]] = t->entry[k] * coin(&coins);
-        for (int64_t k = 0; k < hidden; k++) keep[k] = coin(&coins);
-        check(tg_call_run(step));
-        for (int k = 0; k < NUM_PARAMS; k++) adam(params[k], epoch);
-        if (epoch % 50 == 0) printf("epoch %3d  loss %.3f\n", epoch, loss);
+    tg_arg args[TASK_ARGS + 3 + 2 * NUM_PARAMS] = {{"node.keep", tg_f32(keep, t->nodes, HIDDEN)},
+                                                   {"loss", tg_f32(&loss)},
+                                                   {"right", tg_f32(&right)}};
+    size_t n = 3;
+    tg_call *update[NUM_PARAMS];
+    for (int k = 0; k < TASK_ARGS; k++) args[n++] = t->args[k];
+    for (int k = 0; k < NUM_PARAMS; k++) {
+        tg_array w = param[k], grad = zeros_like(w), m = zeros_like(w), v = zeros_like(w);
+        const tg_arg own[] = {{"w", w},     {"m", m},     {"v", v},       {"w_new", w},
+                              {"m_new", m}, {"v_new", v}, {"grad", grad}, {"step", tg_i64(&epoch)}};
+        update[k] = tg_bind(optimizer, t->graph, own, sizeof own / sizeof *own);
+        args[n++] = (tg_arg){name[k], w};
+        args[n++] = (tg_arg){grad_name[k], grad};
     }
-    for (int64_t k = 0; k < t->num_entries; k++) t->x[t->place[k]] = t->entry[k];
-    for (int64_t k = 0; k < hidden; k++) keep[k] = 1;
-    check(tg_run(forward, t->graph, args, 11));
+    tg_call *learn = tg_bind(backward, t->graph, args, n);
+    for (epoch = 1; epoch <= EPOCHS; epoch++) {
+        drop(t, keep, .5f, &coins);
+        check(tg_call_run(learn));
+        for (int k = 0; k < NUM_PARAMS; k++) check(tg_call_run(update[k]));
+        if (epoch % 50 == 0) printf("epoch %3d  loss %.3f\n", (int)epoch, loss);
+    }
+    drop(t, keep, 0, &coins);
+    check(tg_call_run(learn)); /* for `right` alone */
 
-    double percent = accuracy(t, logits);
-    tg_call_free(step);
-    tg_program_free(grad);
+    for (int k = 0; k < NUM_PARAMS; k++) tg_call_free(update[k]);
+    tg_call_free(learn);
+    tg_program_free(optimizer);
+    tg_program_free(backward);
     tg_program_free(forward);
-    return percent;
+    return 100. * (double)right;
 }
 
 int main(int argc, char **argv) {

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Edges with a self loop at each node, and their weights. */
-static void spread_over(Task *t, int64_t num_edges, const int64_t *src, const int64_t *dst) {
+/* Edges with a self loop at each node; their weights. */
+static tg_array spread_over(Task *t, int64_t num_edges, const int64_t *src, const int64_t *dst) {
     int64_t n = t->nodes, all = num_edges + n;
     int64_t *from = zeros(all, sizeof *from), *to = zeros(all, sizeof *to),
             *degree = zeros(n, sizeof *degree);
@@ -14,18 +14,33 @@ static void spread_over(Task *t, int64_t num_edges, const int64_t *src, const in
     memcpy(to, dst, (size_t)num_edges * sizeof *dst);
     for (int64_t i = 0; i < n; i++) from[num_edges + i] = to[num_edges + i] = i;
     for (int64_t e = 0; e < all; e++) degree[to[e]]++;
-    t->weight = zeros(all, sizeof *t->weight);
+    float *weight = zeros(all, sizeof *weight);
     for (int64_t e = 0; e < all; e++)
-        t->weight[e] = 1 / sqrtf((float)(degree[from[e]] * degree[to[e]]));
+        weight[e] = 1 / sqrtf((float)(degree[from[e]] * degree[to[e]]));
     t->graph = tg_graph_coo(n, n, all, from, to);
     check_handle(t->graph);
+    return tg_f32(weight, all);
 }
 
-static void label_nodes(Task *t, int64_t num_train, const int64_t *train) {
-    t->one_hot = zeros(t->nodes * t->classes, sizeof *t->one_hot);
-    t->train = zeros(t->nodes, sizeof *t->train);
-    for (int64_t i = 0; i < t->nodes; i++) t->one_hot[i * t->classes + t->label[i]] = 1;
-    for (int64_t k = 0; k < num_train; k++) t->train[train[k]] = 1 / (float)num_train;
+static tg_array one_hot(const Task *t, const int64_t *label) {
+    float *hot = zeros(t->nodes * t->classes, sizeof *hot);
+    for (int64_t i = 0; i < t->nodes; i++) hot[i * t->classes + label[i]] = 1;
+    return tg_f32(hot, t->nodes, t->classes);
+}
+
+static tg_array share(const Task *t, int64_t num_members, const int64_t *members) {
+    float *of = zeros(t->nodes, sizeof *of);
+    for (int64_t k = 0; k < num_members; k++) of[members[k]] = 1 / (float)num_members;
+    return tg_f32(of, t->nodes);
+}
+
+static void name_args(Task *t, tg_array weight, tg_array label, tg_array train, tg_array test) {
+    const tg_arg args[TASK_ARGS] = {{"edge.w", weight},
+                                    {"node.x", tg_f32(t->x, t->nodes, t->features)},
+                                    {"node.label", label},
+                                    {"node.train", train},
+                                    {"node.test", test}};
+    memcpy(t->args, args, sizeof args);
 }
 
 /* Room for x and its entries. */
@@ -59,39 +74,38 @@ Task read_task(const char *folder) {
     const int64_t *row_ptr = whole_numbers(read_npy(folder, "row_ptr")),
                   *src = whole_numbers(neighbours);
     int64_t num_edges = neighbours.shape[0], *dst = zeros(num_edges, sizeof *dst);
-    Task t = {.nodes = labels.shape[0], .label = whole_numbers(labels)};
+    const int64_t *label = whole_numbers(labels);
+    Task t = {.nodes = labels.shape[0]};
     t.features = *whole_numbers(read_npy(folder, "num_features"));
     for (int64_t i = 0; i < t.nodes; i++) {
-        if (t.label[i] >= t.classes) t.classes = t.label[i] + 1;
+        if (label[i] >= t.classes) t.classes = label[i] + 1;
         for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) dst[p] = i;
     }
-    t.num_test = test.shape[0];
-    t.test = whole_numbers(test);
-    spread_over(&t, num_edges, src, dst);
     read_words(&t, folder);
-    label_nodes(&t, train.shape[0], whole_numbers(train));
+    name_args(&t, spread_over(&t, num_edges, src, dst), one_hot(&t, label),
+              share(&t, train.shape[0], whole_numbers(train)),
+              share(&t, test.shape[0], whole_numbers(test)));
     return t;
 }
 
 Task karate_task(void) {
     int64_t src[2 * FRIENDSHIPS], dst[2 * FRIENDSHIPS];
+    int64_t label[MEMBERS], all[MEMBERS];
     const int64_t labelled[] = {0, MEMBERS - 1};
-    Task t = {.nodes = MEMBERS, .features = MEMBERS, .classes = 2, .num_test = MEMBERS - 2};
+    Task t = {.nodes = MEMBERS, .features = MEMBERS, .classes = 2};
     for (int e = 0; e < FRIENDSHIPS; e++) {
         src[e] = dst[FRIENDSHIPS + e] = friends[e][0] - 1;
         dst[e] = src[FRIENDSHIPS + e] = friends[e][1] - 1;
     }
-    spread_over(&t, 2 * FRIENDSHIPS, src, dst);
     make_features(&t, MEMBERS);
-    t.label = zeros(MEMBERS, sizeof *t.label);
-    t.test = zeros(t.num_test, sizeof *t.test);
     for (int i = 0; i < MEMBERS; i++) {
-        t.label[i] = 1;
+        all[i] = i;
+        label[i] = 1;
         t.place[i] = i * MEMBERS + i;
         t.entry[i] = 1;
     }
-    for (size_t k = 0; k < sizeof with_member_1; k++) t.label[with_member_1[k] - 1] = 0;
-    for (int k = 0; k < MEMBERS - 2; k++) t.test[k] = k + 1;
-    label_nodes(&t, 2, labelled);
+    for (size_t k = 0; k < sizeof with_member_1; k++) label[with_member_1[k] - 1] = 0;
+    name_args(&t, spread_over(&t, 2 * FRIENDSHIPS, src, dst), one_hot(&t, label),
+              share(&t, 2, labelled), share(&t, MEMBERS - 2, all + 1));
     return t;
 }

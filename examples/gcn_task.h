@@ -4,20 +4,20 @@
 
 #include "common.h"
 
+enum { TASK_ARGS = 5 };
+
 typedef struct {
     int64_t nodes, features, classes;
     tg_graph *graph; /* with self loops */
-    float *weight;   /* by edge: 1 / sqrt(degree of its source * degree of its destination) */
 
     float *x;            /* nodes x features, mostly 0 */
     int64_t num_entries; /* of x that are not: x[place[k]] is entry[k] */
     int64_t *place;
     float *entry;
 
-    int64_t *label;
-    float *one_hot; /* nodes x classes */
-    float *train;   /* 1 / (number of training nodes) on those, 0 elsewhere */
-    int64_t num_test, *test;
+    /* edge.w: 1 / sqrt(degree of its source * degree of its destination); node.x; node.label: nodes x classes,
+     * one-hot; node.train and node.test: 1 / (number of such nodes) on those, 0 elsewhere. */
+    tg_arg args[TASK_ARGS];
 } Task;
 
 /* A citation graph: row_ptr, col_idx (neighbours of each paper), x_indptr, x_indices, x_data (its words, whose
