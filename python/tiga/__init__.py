@@ -8,7 +8,7 @@ class WeightedSum(tg.MessagePassing):
 
 out = WeightedSum()(graph=graph, src={"x": x}, dst={}, edge={"weight": weight})"""
 
-from . import autograd, interop
+from . import autograd, interop, later
 from .dtypes import DType, bool_, float32, float64, int32, int64
 from .errors import AlgebraWarning, TigaBug
 from .formula import Formula, formula
@@ -19,6 +19,7 @@ from .functions import (
     cat,
     ceil,
     clamp,
+    conj,
     cos,
     cumsum,
     elu,
@@ -28,6 +29,7 @@ from .functions import (
     flatten,
     floor,
     gelu,
+    imag,
     isfinite,
     isnan,
     leaky_relu,
@@ -42,6 +44,7 @@ from .functions import (
     norm,
     permute,
     pow,
+    real,
     reciprocal,
     relu,
     reshape,
@@ -109,3 +112,6 @@ from .threads import get_num_threads, memory, set_num_threads, trim
 __version__ = "0.1.0"
 
 bool = bool_
+
+later.add_methods(Graph, "Graph")
+__getattr__ = later.attribute("tg", __name__)

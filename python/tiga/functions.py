@@ -199,8 +199,29 @@ def pow(x: Any, exponent: Any) -> Value:
 
 
 def cast(x: Any, dtype: Any) -> Value:
-    """x as another dtype; float to integer truncates toward zero."""
-    return _apply("cast", x, ints=(dtypes.as_dtype(dtype).code,))
+    """x as another dtype, or as that of another operand; float to integer truncates toward zero."""
+    wanted = dtypes.as_dtype(dtype.dtype if arrays.is_array(dtype) or isinstance(dtype, Operand) else dtype)
+    return _apply("cast", x, ints=(wanted.code,))
+
+
+def full_like(x: Any, fill_value: Any) -> Value:
+    """A number in x's shape and dtype."""
+    return cast(where(x == x, fill_value, fill_value), x.dtype)
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate: of a real operand itself."""
+    return stage_of((x,), "tg.conj").value(x)
+
+
+def real(x: Any) -> Any:
+    """The real part: of a real operand itself."""
+    return stage_of((x,), "tg.real").value(x)
+
+
+def imag(x: Any) -> Value:
+    """The imaginary part: of a real operand 0."""
+    return full_like(x, 0)
 
 
 # ---- folds over feature axes ----
@@ -433,15 +454,15 @@ def operator_function(name: str) -> Callable[[Any, Any], Value]:
     return call
 
 
-# ---- as methods ----
+# ---- as methods; those of torch's and NumPy's other names are in interop/vocabulary.py ----
 
 _METHODS = """exp expm1 log log1p sqrt rsqrt square reciprocal sin cos tanh erf abs sign neg floor ceil round relu
-leaky_relu sigmoid silu gelu softplus elu isnan isfinite maximum minimum where clamp pow sum mean prod max min any all logsumexp norm
+leaky_relu sigmoid silu gelu softplus elu isnan isfinite conj real imag maximum minimum where clamp pow sum mean prod max min any all logsumexp norm
 softmax log_softmax cumsum reshape broadcast_to permute transpose flatten squeeze unsqueeze matmul""".split()
 for _name in _METHODS:
     setattr(Operand, _name, globals()[_name])
-for _name, _operation in OPERATORS.items():
-    setattr(Operand, _name, operator_function(_operation))
+for _name in ("real", "imag"):
+    setattr(Operand, _name, property(globals()[_name]))
 
 
 def _where_method(self: Value, condition: Any, other: Any) -> Value:

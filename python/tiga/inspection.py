@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import arrays
 from .graph import Graph
 
 __all__ = ["AnalysisFinding", "CacheInfo", "Cost", "MachineSchedule", "Variant"]
@@ -145,6 +146,8 @@ class Inspectable:
         lines = self._last().program.handle.explain().splitlines()
         record = self._record()
         kept = [line for line in lines if not line.startswith("variant cache:")]
+        if self._last().framework == arrays.TIGA:
+            kept.append("remark: [tensors] deferred; runs by itself, after the expressions of its operands")
         return "\n".join([*kept, f"variant cache: hits={record.hits}, misses={record.misses}"])
 
     def ir(self, stage: str) -> str:

@@ -5,16 +5,18 @@ operand's stage, which grows a program (a staged value) or notes the operation f
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from . import dtypes
+from . import dtypes, later
 
 
 class Operand:
     """Something that the vocabulary computes with."""
 
     __slots__ = ()
+    _called = "staged value"
     __hash__ = object.__hash__
 
     _stage: Any  # apply(name, operands, ints) -> an operand; value(x) -> x as an operand
@@ -49,6 +51,18 @@ class Operand:
 
     def __invert__(self) -> Any:
         return self._stage.apply("not", (self,))
+
+    def __getattr__(self, name: str) -> Any:
+        from .interop import vocabulary
+
+        function = None if name.startswith("_") else vocabulary.TABLE.get(name)
+        if function is None:
+            said = later.message("Tensor", name)
+            if said:
+                raise NotImplementedError(said)
+            hint = "" if name.startswith("_") else " (the operations are those of tg: tg.exp, tg.where, ...)"
+            raise AttributeError(f"a {self._called} has no attribute {name!r}{hint}")
+        return functools.partial(function, self)
 
     # ---- other libraries' functions ----
 

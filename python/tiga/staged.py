@@ -188,10 +188,6 @@ class Value(Operand):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return self._refuse("conversion to an array", "call tg. functions on it")
 
-    def __getattr__(self, name: str) -> Any:
-        hint = "" if name.startswith("_") else " (the operations are those of tg: tg.exp, tg.where, ...)"
-        raise AttributeError(f"a staged value has no attribute {name!r}{hint}")
-
 
 class IntParam(Value):
     """An int given as a param: a run-time scalar until its value is needed for a shape, an axis, an

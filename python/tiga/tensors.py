@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import arrays, dtypes, expressions
+from . import arrays, dtypes, expressions, functions
 from .expressions import VIEWS, Call, Operation, Part, has_value
 from .graph import Graph
 from .operand import Operand
@@ -94,6 +94,7 @@ class Tensor(Operand):
     follows it."""
 
     __slots__ = ("__weakref__", "_data", "_dtype", "_node", "_owner", "_shape", "requires_grad")
+    _called = "tg.Tensor"
     _tiga_tensor = True
     _stage = Deferred()
 
@@ -222,7 +223,7 @@ class Tensor(Operand):
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from .interop import vocabulary
 
-        if func.__name__ in vocabulary.TABLE:
+        if func.__name__ in vocabulary.TABLE.keys() - vocabulary.TORCH_ALONE:
             return vocabulary.call(func.__name__, f"numpy.{func.__name__}", args, kwargs)
         return func(*_as_arrays(args), **{k: _as_arrays(v) for k, v in kwargs.items()})
 
@@ -404,11 +405,18 @@ def arange(
     return _on(made.astype(kind, copy=False), None, requires_grad)
 
 
-def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """zeros of x's shape and dtype."""
-    return full(tuple(x.shape), 0, dtype=dtype or x.dtype, requires_grad=requires_grad)
+def zeros_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+    """zeros of x's shape and dtype; of a staged value, a staged value."""
+    return _like(x, 0, dtype, requires_grad)
 
 
-def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """ones of x's shape and dtype."""
-    return full(tuple(x.shape), 1, dtype=dtype or x.dtype, requires_grad=requires_grad)
+def ones_like(x: Any, *, dtype: Any = None, requires_grad: bool = False) -> Any:
+    """ones of x's shape and dtype; of a staged value, a staged value."""
+    return _like(x, 1, dtype, requires_grad)
+
+
+def _like(x: Any, value: int, dtype: Any, requires_grad: bool) -> Any:
+    if isinstance(x, Operand) and not isinstance(x, Tensor):
+        made = functions.full_like(x, value)
+        return made if dtype is None else functions.cast(made, dtype)
+    return full(tuple(x.shape), value, dtype=dtype or x.dtype, requires_grad=requires_grad)

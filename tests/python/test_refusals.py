@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import tiga as tg
+from tiga import later
 
 torch = pytest.importorskip("torch")
 
@@ -370,3 +371,26 @@ def test_arguments_are_left_as_they_were():
     with pytest.raises(ValueError):
         call(None, src={"x": x})
     assert x.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("owner", later.NAMES)
+def test_what_is_not_built_is_refused_by_name(owner):
+    holder = {"tg": tg, "Graph": tg.Graph, "Tensor": tg.ones(2), "tg.interop.torch": tg.interop.torch}[owner]
+    for name in " ".join(later.NAMES[owner]).split():
+        if name in dir(holder):
+            continue
+        with pytest.raises(NotImplementedError, match=name):
+            getattr(holder, name)()
+    with pytest.raises(NotImplementedError, match="Graph.radius"):
+        tg.Graph.radius([[0.0]], cutoff=1.0)
+    with pytest.raises(AttributeError, match="nonsense"):
+        tg.nonsense  # noqa: B018
+
+
+def test_staged_values_say_what_is_not_built():
+    class Sorts(tg.MessagePassing):
+        def edge(self, src, dst, edge):
+            return src.x.sort(-1)
+
+    with pytest.raises(NotImplementedError, match="sorting"):
+        Sorts()(graph=tg.Graph.regular(2, 1), src={"x": np.ones((2, 2), np.float32)})

@@ -216,6 +216,20 @@ def test_kernels_are_deferred_and_feed_each_other():
     np.testing.assert_allclose(h.numpy(), want, rtol=1e-4, atol=1e-6)
 
 
+def test_a_deferred_kernel_can_be_inspected():
+    class Sum(tg.MessagePassing):
+        def edge(self, src, dst, edge):
+            return src.x
+
+    kernel, ring = Sum(), tg.Graph.from_coo([0, 1], [1, 0])
+    out = kernel(graph=ring, src={"x": tg.ones(2)})
+    assert not out.has_value and any(f.stage == "tensors" for f in kernel.diagnostics)
+    assert kernel.schedules[0].operation == "traverse r by dst" and kernel.cost(ring).edge_visits == 2
+    assert "gf_mp.reduce" in kernel.last_variant.artifacts["domain"] and "gf_mp.reduce" in out.mlir()
+    kernel(graph=ring, src={"x": np.ones(2, np.float32)})
+    assert all(f.stage != "tensors" for f in kernel.diagnostics)
+
+
 def test_kernels_refuse_at_the_call():
     class Sum(tg.MessagePassing):
         def edge(self, src, dst, edge):

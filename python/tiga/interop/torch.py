@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from .. import _tiga, dtypes, threads
+from .. import _tiga, dtypes, later, threads
 from ..graph import Graph
 from ..programs import Program, rows
 from ..tensors import from_torch, to_torch
@@ -149,3 +149,6 @@ def _gradient(ctx: Any, used: tuple[int, ...], arrays: Tensors) -> Tensors:
     if torch.is_grad_enabled():
         return _Apply.apply(gradient, ctx.graph, False, *arrays)
     return _run(gradient, ctx.graph, arrays)
+
+
+__getattr__ = later.attribute("tg.interop.torch", __name__)
