@@ -333,6 +333,47 @@ static void test_builder(void **state) {
     tg_graph_free(g);
 }
 
+static tg_builder *part_of_difference(int part) {
+    static const char *const first[] = {NULL, "m0", "l0", "s0"};
+    tg_builder *b = tg_builder_new(true);
+    tg_val v = first[part] ? tg_in(b, first[part], TG_FLOAT32, 0, NULL) : tg_number(b, 0);
+    if (part == 2) v = tg_sub(b, v, tg_in(b, "r0", TG_FLOAT32, 0, NULL));
+    tg_out(b, "0", v);
+    return b;
+}
+
+static tg_reducer *difference(int flags) {
+    tg_builder *b[4];
+    for (int k = 0; k < 4; k++) b[k] = part_of_difference(k);
+    tg_reducer *r = tg_reducer_new("minus", flags, b[0], b[1], b[2], b[3]);
+    for (int k = 0; k < 4; k++) tg_builder_free(b[k]);
+    return r;
+}
+
+static void hear(void *ctx, int severity, const char *text) {
+    assert_int_equal(severity, TG_WARNING);
+    assert_non_null(strstr(text, "reducer 'minus': declared associative, but combining (a b) c"));
+    ++*(int *)ctx;
+}
+
+/* Flags that do not hold are trusted, and doubted aloud; those of what is proven are not tried. */
+static void test_false_flags_are_doubted(void **state) {
+    (void)state;
+    int heard = 0;
+    tg_set_log(hear, &heard);
+    tg_reducer *r = difference(TG_ASSOCIATIVE), *s = difference(0),
+               *sum = tg_reducer_builtin("sum", false, 0);
+    assert_non_null(strstr(tg_reducer_doubt(r), "(a b) c gives "));
+    assert_string_equal(tg_reducer_doubt(s), "");
+    assert_string_equal(tg_reducer_doubt(sum), "");
+    assert_string_equal(tg_reducer_proof(r), "general");
+    assert_int_equal(heard, 1);
+    tg_set_log(NULL, NULL);
+    tg_reducer_free(r);
+    tg_reducer_free(s);
+    tg_reducer_free(sum);
+}
+
 /* A key says what was marked: not what was built beside it, nor in which order. */
 static char *key_of_sum(const char *name, tg_dtype dtype, double beside, size_t *size) {
     tg_builder *b = tg_builder_new(false);
@@ -510,6 +551,7 @@ int main(void) {
         cmocka_unit_test(test_graph_refusals),
         cmocka_unit_test(test_edges_keep_their_order),
         cmocka_unit_test(test_builder),
+        cmocka_unit_test(test_false_flags_are_doubted),
         cmocka_unit_test(test_builder_key),
         cmocka_unit_test(test_builder_errors_are_sticky),
         cmocka_unit_test(test_builder_fails_with_what_is_missing),

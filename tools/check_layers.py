@@ -15,7 +15,7 @@ DIRECT = {
     "ir": ["base"],
     "text": ["ir"],
     "algebra": ["ir"],
-    "capture": ["algebra"],
+    "capture": ["interp"],
     "opt": ["algebra"],
     "plan": ["opt"],
     "codegen": ["plan"],

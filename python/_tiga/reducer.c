@@ -56,6 +56,11 @@ static PyObject *proof(PyObject *self, PyObject *unused) {
     return PyUnicode_FromString(tg_reducer_proof(handle_of(self)));
 }
 
+static PyObject *doubt(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyUnicode_FromString(tg_reducer_doubt(handle_of(self)));
+}
+
 static PyObject *ir(PyObject *self, PyObject *args) {
     const char *symbol;
     PyObject *codes;
@@ -72,6 +77,7 @@ static PyObject *ir(PyObject *self, PyObject *args) {
 static PyMethodDef methods[] = {
     {"num_messages", num_messages, METH_NOARGS, "Messages that one call takes."},
     {"proof", proof, METH_NOARGS, "The proven form."},
+    {"doubt", doubt, METH_NOARGS, "A counterexample to the flags, or nothing."},
     {"ir", ir, METH_VARARGS, "(symbol, message dtypes) -> the op gf.reducer as text"},
     {NULL, NULL, 0, NULL},
 };

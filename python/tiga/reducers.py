@@ -8,10 +8,12 @@ captured on scalars and proven by structure."""
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from . import _tiga, dtypes, functions
+from .errors import AlgebraWarning
 from .staged import Stage, Value
 
 __all__ = [
@@ -177,7 +179,10 @@ def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
     combine.outputs(reducer.combine(_like(left, start), _like(right, start)))
     finalize.outputs(reducer.finalize(_like(finalize.inputs("s", state), start)))
     flags = reducer.associative * 1 | reducer.commutative * 2 | reducer.deterministic * 4
-    return _tiga.reducer_custom(reducer.name, flags, identity.builder, lift.builder, combine.builder, finalize.builder)
+    made = _tiga.reducer_custom(reducer.name, flags, identity.builder, lift.builder, combine.builder, finalize.builder)
+    if made.doubt():
+        warnings.warn(f"{reducer!r}: {made.doubt()}", AlgebraWarning, stacklevel=2)
+    return made
 
 
 def max_code(codes: tuple[int, ...]) -> int:

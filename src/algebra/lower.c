@@ -228,6 +228,10 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
     if (num_messages != r->num_messages)
         return build_fail(b, ST_TYPE, "reducer '%s' takes %u message%s, got %u", r->name,
                           r->num_messages, r->num_messages == 1 ? "" : "s", num_messages);
+    if (r->note) ir_note(b->f, r->note);
+    if (r->doubt)
+        ir_note(b->f,
+                arena_printf(b->f->arena, "remark: [algebra] reducer '%s': %s", r->name, r->doubt));
     if (r->form == FORM_general)
         return build_fail(b, ST_UNSUPPORTED,
                           "reducer '%s': its algebra (%s) has no lowering yet; sums, max, min and "

@@ -50,6 +50,8 @@ struct Reducer {
     Part part[REDUCER_MAX_STATE]; /* unless the form is general or a program */
     bool has_mean;                /* finalize is the weighted mean itself, */
     uint32_t mean;                /* of this component */
+    const char *note;             /* what is proven, for those who ask how a program is built */
+    const char *doubt;            /* a counterexample to the flags; NULL where none is known */
     Lowering *lower;              /* of FORM_program */
     bool has_empty;               /* the value of rows without messages is given */
     double empty;

@@ -295,6 +295,8 @@ size_t tg_reducer_num_messages(const tg_reducer *r) { return r ? r->r->num_messa
 
 const char *tg_reducer_proof(const tg_reducer *r) { return r ? form_name(r->r->form) : ""; }
 
+const char *tg_reducer_doubt(const tg_reducer *r) { return r && r->r->doubt ? r->r->doubt : ""; }
+
 static Val make_reduce(void *ctx) {
     Make *q = ctx;
     return reducer_lower(q->b, q->reducer, q->args, (uint32_t)q->num_args);

@@ -128,6 +128,7 @@ static Status explain_body(void *ctx) {
         CompileRequest request = exec_request(t->exec, k);
         explain_kernel(&out, t->plan, k, &request);
     }
+    for (uint32_t k = 0; k < t->fn->notes.len; k++) text_putf(&out, "%s\n", t->fn->notes.data[k]);
     text_put(&out, "remark: [memory] no edge value is stored unless it is a result\n");
     int64_t hits, misses;
     program_counts(q->p, &hits, &misses);

@@ -1,6 +1,8 @@
 /* Making reducers: the built-ins, written as anybody's four functions, and captured ones. */
 #include "capture/reducers.h"
+#include "capture/probe.h"
 
+#include "base/log.h"
 #include "ir/type.h"
 
 #include <math.h>
@@ -70,6 +72,62 @@ static Status check_regions(const Reducer *r) {
     return ST_OK;
 }
 
+/* ---- what is found out ---- */
+
+/* What a form decides, its edge cases too. */
+static const char *rule(Form form) {
+    switch (form) {
+    case FORM_additive: return "a sum of each component";
+    case FORM_product: return "a product, whose derivatives are right at zeros";
+    case FORM_max:
+    case FORM_min:
+        return "NaN wins, ties share the gradient evenly, what came with it is the first's or "
+               "last's";
+    case FORM_logsumexp: return "a message of -inf adds nothing and gets no gradient";
+    case FORM_weighted:
+        return "a score of -inf weighs nothing, whatever its value, and gets no gradient";
+    case FORM_affine: return "maps x -> a x + b, composed";
+    case FORM_mixed: return "each component by the rule of its own form";
+    case FORM_first:
+    case FORM_last:
+    case FORM_program:
+    case FORM_general: break;
+    }
+    return "";
+}
+
+static bool uses(const Fn *f, Op op) {
+    for (Val v = 1; v < ir_count(f); v++)
+        if (ir_op(f, v) == op) return true;
+    return false;
+}
+
+static const char *describe(Arena *a, const Reducer *r) {
+    bool scaled =
+        uses(r->combine, OP_exp) && (uses(r->combine, OP_max) || uses(r->combine, OP_where));
+    if (r->form != FORM_general)
+        return arena_printf(a, "accepted: [algebra] reducer '%s' is proven %s: %s", r->name,
+                            form_name(r->form), rule(r->form));
+    return arena_printf(
+        a, "remark: [algebra] reducer '%s' is folded as it is written: no form is proven of it%s",
+        r->name,
+        scaled ? "; it uses maximum and exp, and is no online softmax, which is "
+                 "(m, l, ..) from (-inf, 0, ..) with m = max(m1, m2) and "
+                 "l = l1 exp(m1 - m) + l2 exp(m2 - m)"
+               : "");
+}
+
+/* The proof, and the flags put to the test. */
+static void find_out(Reducer *r) {
+    Arena *scratch = arena_new();
+    r->form = proof_find(scratch, r);
+    r->note = describe(r->arena, r);
+    const char *doubt = probe_declarations(scratch, r);
+    if (doubt) r->doubt = arena_str(r->arena, doubt);
+    if (doubt) log_put(LOG_WARNING, "reducer '%s': %s", r->name, doubt);
+    arena_free(scratch);
+}
+
 Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
                    const Fn *combine, const Fn *finalize, Reducer **out) {
     const Fn *const regions[] = {identity, lift, combine, finalize};
@@ -86,9 +144,7 @@ Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity
     if (st) return st;
     r->num_messages = count_messages(r->lift);
     if (r->num_messages == 0) r->num_messages = 1; /* a count looks at no message */
-    Arena *scratch = arena_new();
-    r->form = proof_find(scratch, r);
-    arena_free(scratch);
+    find_out(r);
     *out = r;
     return ST_OK;
 }

@@ -37,6 +37,7 @@ Fn *ir_new_like(Arena *takes, const Fn *f, const char *name) {
         rel.name = arena_str(takes, rel.name);
         *vec_push(takes, &g->relations) = rel;
     }
+    for (uint32_t k = 0; k < f->notes.len; k++) ir_note(g, f->notes.data[k]);
     return g;
 }
 
@@ -263,6 +264,12 @@ Val ir_stand_in(Fn *f, const char *name, const Fn *from, Val v) {
     Val in = ir_input(f, name, *ir_type(from, v));
     if (in && is_new) f->nodes.data[in].hash = ir_node(from, v)->hash;
     return in;
+}
+
+void ir_note(Fn *f, const char *text) {
+    for (uint32_t k = 0; k < f->notes.len; k++)
+        if (!strcmp(f->notes.data[k], text)) return;
+    *vec_push(f->arena, &f->notes) = arena_str(f->arena, text);
 }
 
 void ir_add_result(Fn *f, const char *name, Val v) {

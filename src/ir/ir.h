@@ -120,13 +120,14 @@ struct Fn {
     VEC(SetInfo) sets;
     VEC(Relation) relations;
     VEC(Binding) inputs, results;
-    Val *table; /* hash-consing, open addressing */
+    VEC(const char *) notes; /* findings while it was built: "accepted: [algebra] ..." */
+    Val *table;              /* hash-consing, open addressing */
     uint32_t table_size;
 };
 
 /* A function's lifetime is its arena's; the arena given is taken. */
 Fn *ir_new(Arena *takes, const char *name);
-/* Empty, with the same sets and relations, in an arena given. */
+/* Empty, with the same sets, relations and notes, in an arena given. */
 Fn *ir_new_like(Arena *takes, const Fn *f, const char *name);
 void ir_free(Fn *f);
 Set ir_set(Fn *f, const char *name); /* the set of that name, made where missing */
@@ -160,6 +161,8 @@ void ir_add_result(Fn *f, const char *name, Val v);
 /* An input for what `from` computes as v, of its type: where it is made first it also takes v's hash,
  * so that sums over it sort, and fold, as they do over v. */
 Val ir_stand_in(Fn *f, const char *name, const Fn *from, Val v);
+
+void ir_note(Fn *f, const char *text); /* once, however often it is said */
 
 /* Copies v of `from` and what it needs into f. memo has ir_count(from) entries, 0 where not copied
  * yet; entries set beforehand are substitutions. */

@@ -266,6 +266,7 @@ NEAR_MISSES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::tiga.AlgebraWarning")
 @pytest.mark.parametrize("name", NEAR_MISSES)
 def test_near_misses_are_not_proven(name):
     assert proof(NEAR_MISSES[name]) == "general"
@@ -386,3 +387,75 @@ def test_selection_among_heads():
             best = max(edges, key=lambda e: (m[e, h, 0], -e))
             assert torch.equal(y[row, h], v[best, h]) and (dv[best, h] == 1).all()
     assert dv.sum() == 3 * 2 * 3
+
+
+# ---- declarations are tried ----
+
+
+def declared(identity, combine, lift=None, finalize=None, **flags):
+    return reducer(identity, combine, lift, finalize, **{"associative": False, **flags})
+
+
+WRONG = {
+    "a difference": (declared(0.0, lambda a, b: a - b, associative=True), ["associative", "(a b) c", "a (b c)"]),
+    "an average": (declared(0.0, lambda a, b: (a + b) / 2, associative=True), ["associative"]),
+    "a difference swapped": (declared(0.0, lambda a, b: a - b, commutative=True), ["commutative", "a b gives"]),
+    "composition swapped": (
+        declared((1.0, 0.0), SPELLINGS["affine-composition"][0].combine, lambda a, b: (a, b), lambda s: s[1], commutative=True),
+        ["commutative", "a = (", "b = ("],
+    ),
+    "an rnn": (declared(0.0, lambda a, b: (a + 2 * b).tanh(), associative=True, commutative=True), ["associative", "; declared commutative"]),
+    "an unscaled softmax": (
+        declared((-inf, 0.0), lambda a, b: (largest(a, b), a[1] + b[1] * (b[0] - a[0]).exp()), lambda m: (m, 1.0), lambda s: s[1], associative=True),
+        ["associative"],
+    ),
+}
+RIGHT = {
+    "undeclared": declared(0.0, lambda a, b: a - b),
+    "a proven sum": declared(0.0, lambda a, b: a + b, associative=True, commutative=True),
+    "hypotenuse": declared(0.0, lambda a, b: (a * a + b * b).sqrt(), associative=True),
+    "odds": declared(0.0, lambda a, b: a + b + a * b, associative=True, commutative=True),
+    "composition": SPELLINGS["affine-composition"][0],
+    "left wins": declared(0.0, lambda a, b: a, associative=True),
+    "products of positive numbers": declared(0.0, lambda a, b: (a.log() + b.log()).exp() * 1.0, associative=True),
+    "a count": declared(5.0, lambda a, b: a + b, lambda m: 1.0, associative=True, commutative=True),
+    "equal results of unequal states": declared((0.0, 0.0), lambda a, b: (a[0] + b[0], a[1] - b[1]), lambda m: (m, m), lambda s: s[0] * 2, associative=True),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_false_declaration_warns_once(name):
+    own, words = WRONG[name]
+    count = len(own._message_names()) or 1
+    with pytest.warns(tg.AlgebraWarning) as caught:
+        for _ in range(3):
+            own.mlir(message_dtypes=(tg.float32,) * count)
+    assert len(caught) == 1
+    for word in words:
+        assert word in str(caught[0].message), caught[0].message
+
+
+@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.filterwarnings("error")
+def test_a_true_declaration_does_not(name):
+    own = RIGHT[name]
+    own.mlir(message_dtypes=(tg.float32,) * (len(own._message_names()) or 1))
+
+
+def test_integers_are_tried_as_such():
+    wrong = declared(0, lambda a, b: a // 2 + b, associative=True)
+    with pytest.warns(tg.AlgebraWarning, match=r"a = -?\d+, b = -?\d+, c = -?\d+$"):
+        wrong.mlir(message_dtypes=(tg.int64,))
+
+
+def test_findings():
+    m = np.arange(7.0)
+    for own, shown in [
+        (tg.mean(), "reducer 'mean' is proven componentwise-additive"),
+        (SPELLINGS["selection-max"][2], "proven selection-max: NaN wins"),
+        (MIXED[0], "proven independent-components"),
+    ]:
+        kernel = kernel_of(own)
+        kernel(graph=SMALL, edge={"m": m})
+        found = [f for f in kernel.diagnostics if f.stage == "algebra"]
+        assert [f.disposition for f in found] == ["accepted"] and shown in found[0].message
