@@ -6,33 +6,18 @@
  *   more on a machine that does other work.
  *
  *     c_face EMPTY        EMPTY is the empty program */
+#include "timing.h"
+
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <tiga/tiga.h>
-#include <time.h>
 
 enum { N = 10, DEGREE = 3, E = N * DEGREE, BATCH = 1000, BATCHES = 101, PROCESSES = 101 };
 
 extern char **environ;
-
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n) {
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return v[n / 2];
-}
 
 /* ---- the work, by Tiga and by hand ---- */
 
@@ -63,7 +48,8 @@ static void free_sum(Sum *s) {
 }
 
 /* Not inlined, so that no loop around it is. */
-__attribute__((noinline)) static void by_hand(Sum *s) {
+__attribute__((noinline)) static void by_hand(void *ctx) {
+    Sum *s = ctx;
     for (int i = 0; i < N; i++) {
         float sum = 0;
         for (int64_t p = s->row_ptr[i]; p < s->row_ptr[i + 1]; p++)
@@ -73,17 +59,7 @@ __attribute__((noinline)) static void by_hand(Sum *s) {
     __asm__ volatile("" : : "r"(s->out) : "memory");
 }
 
-static void by_tiga(Sum *s) { tg_call_run(s->call); }
-
-static double time_us(void (*work)(Sum *s), Sum *s) {
-    static double times[BATCHES];
-    for (int b = 0; b < BATCHES; b++) {
-        double start = now_us();
-        for (int i = 0; i < BATCH; i++) work(s);
-        times[b] = (now_us() - start) / BATCH;
-    }
-    return median(times, BATCHES);
-}
+static void by_tiga(void *ctx) { tg_call_run(((Sum *)ctx)->call); }
 
 /* ---- whole processes ---- */
 
@@ -127,7 +103,7 @@ static void compare_calls(void) {
         fprintf(stderr, "c_face: %s\n", tg_errmsg());
         exit(1);
     }
-    double call = time_us(by_tiga, &s), hand = time_us(by_hand, &s);
+    double call = time_us(by_tiga, &s, BATCH, BATCHES), hand = time_us(by_hand, &s, BATCH, BATCHES);
     printf("tg_call_run: %.3f us, %.3f beyond the same loop in C\n", call, call - hand);
     free_sum(&s);
 }

@@ -3,29 +3,13 @@
  * Prints one JSON object: first_ms (formula text, graph and arrays to results, once), run_us and
  * call_us (medians of later tg_run and tg_call_run on 10 nodes), llvm (whether libLLVM was loaded).
  * The cache folder decides whether the first call compiles: bench/latency.py sets TIGA_CACHE_DIR. */
+#include "timing.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <tiga/tiga.h>
-#include <time.h>
 
 enum { N = 10, DEGREE = 3, E = N * DEGREE, BATCH = 50, BATCHES = 201 };
-
-static double now_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
-
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n) {
-    qsort(v, (size_t)n, sizeof *v, by_value);
-    return v[n / 2];
-}
 
 static bool llvm_loaded(void) {
     FILE *maps = fopen("/proc/self/maps", "r");
@@ -37,26 +21,19 @@ static bool llvm_loaded(void) {
     return found;
 }
 
-static double time_run(const tg_program *p, const tg_graph *g, const tg_arg *args,
-                       size_t num_args) {
-    double times[BATCHES];
-    for (int b = 0; b < BATCHES; b++) {
-        double start = now_us();
-        for (int i = 0; i < BATCH; i++) tg_run(p, g, args, num_args);
-        times[b] = (now_us() - start) / BATCH;
-    }
-    return median(times, BATCHES);
+typedef struct {
+    const tg_program *program;
+    const tg_graph *graph;
+    const tg_arg *args;
+    size_t num_args;
+} Run;
+
+static void run(void *ctx) {
+    const Run *r = ctx;
+    tg_run(r->program, r->graph, r->args, r->num_args);
 }
 
-static double time_call(tg_call *call) {
-    double times[BATCHES];
-    for (int b = 0; b < BATCHES; b++) {
-        double start = now_us();
-        for (int i = 0; i < BATCH; i++) tg_call_run(call);
-        times[b] = (now_us() - start) / BATCH;
-    }
-    return median(times, BATCHES);
-}
+static void call_run(void *ctx) { tg_call_run(ctx); }
 
 int main(void) {
     float x[N], w[E], out[N];
@@ -75,9 +52,11 @@ int main(void) {
     if (!status) {
         bool llvm = llvm_loaded();
         tg_call *call = tg_bind(sum, graph, args, num_args);
-        double run = time_run(sum, graph, args, num_args), bound = time_call(call);
+        Run again = {sum, graph, args, num_args};
+        double each = time_us(run, &again, BATCH, BATCHES),
+               bound = time_us(call_run, call, BATCH, BATCHES);
         printf("{\"first_ms\": %.4f, \"run_us\": %.4f, \"call_us\": %.4f, \"llvm\": %s}\n",
-               first / 1e3, run, bound, llvm ? "true" : "false");
+               first / 1e3, each, bound, llvm ? "true" : "false");
         tg_call_free(call);
     }
     if (status || tg_errcode()) {

@@ -31,11 +31,17 @@ typedef struct {
     bool compiles;     /* no code is there beforehand */
 } Scenario;
 
-static void args_of(tg_arg *args, float *out, float *dx, float *ddx) {
-    const tg_arg all[] = {{"src.x", tg_f32(x, 3)},        {"edge.w", tg_f32(w, 5)},
-                          {"cot.out", tg_f32(ones, 3)},   {"cot.grad.src.x", tg_f32(ones, 3)},
-                          {"out", tg_f32(out, 3)},        {"grad.src.x", tg_f32(dx, 3)},
-                          {"grad2.src.x", tg_f32(ddx, 3)}};
+/* Of the program below and its two gradients; made by set_up. */
+enum { NUM_ARGS = 7, NUM_INPUTS = 4 };
+static float out[6], dx[3], ddx[3];
+static tg_arg args[NUM_ARGS];
+
+static void set_args(void) {
+    const tg_arg all[NUM_ARGS] = {
+        {"src.x", tg_f32(x, 3)},        {"edge.w", tg_f32(w, 5)},
+        {"cot.out", tg_f32(ones, 3)},   {"cot.grad.src.x", tg_f32(ones, 3)},
+        {"out", tg_f32(out, 3)},        {"grad.src.x", tg_f32(dx, 3)},
+        {"grad2.src.x", tg_f32(ddx, 3)}};
     memcpy(args, all, sizeof all);
 }
 
@@ -45,52 +51,36 @@ static const char formula[] = "m.identity = -inf\nm.combine(a, b) = max(a, b)\n"
 /* ---- scenarios ---- */
 
 static void make_programs(void) {
-    float out[3], dx[3], ddx[3];
-    tg_arg args[7];
-    args_of(args, out, dx, ddx);
     tg_program *p = tg_program_new(formula);
     tg_program *dp = tg_program_grad(p, "out", "src.x");
     tg_program *ddp = tg_program_grad(dp, "grad.src.x", "src.x");
-    tg_program *t = tg_program_typed(ddp, args, 4), *again = tg_program_grad(t, "out", "edge.w");
+    tg_program *t = tg_program_typed(ddp, args, NUM_INPUTS),
+               *again = tg_program_grad(t, "out", "edge.w");
     tg_end end;
     if (again) assert_int_equal(tg_program_input(again, 0, &end), TG_OK);
     tg_program *all[] = {p, dp, ddp, t, again};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++) tg_program_free(all[k]);
 }
 
-static void run_second_order(void) {
-    float out[3], dx[3], ddx[3];
-    tg_arg args[7];
-    args_of(args, out, dx, ddx);
-    tg_run(second, graph, args, 7);
-}
+static void run_second_order(void) { tg_run(second, graph, args, NUM_ARGS); }
 
 /* Types, plan and code anew. */
 static void run_from_scratch(void) {
-    float out[3], dx[3], ddx[3];
-    tg_arg args[7];
-    args_of(args, out, dx, ddx);
     tg_program *dp = tg_program_grad(program, "out", "src.x");
     tg_program *ddp = tg_program_grad(dp, "grad.src.x", "src.x");
-    tg_run(ddp, graph, args, 7);
+    tg_run(ddp, graph, args, NUM_ARGS);
     tg_program_free(ddp);
     tg_program_free(dp);
 }
 
-static void run_reference(void) {
-    float out[3], dx[3], ddx[3];
-    tg_arg args[7];
-    args_of(args, out, dx, ddx);
-    tg_reference(second, graph, args, 7);
-}
+static void run_reference(void) { tg_reference(second, graph, args, NUM_ARGS); }
 
 /* Views that kernels cannot write, so results go through buffers. */
 static void bind_and_call(void) {
-    float out[6], dx[3], ddx[3];
-    tg_arg args[7];
-    args_of(args, out, dx, ddx);
-    args[4].array.stride[0] = 8;
-    tg_call *call = tg_bind(second, graph, args, 7);
+    tg_arg own[NUM_ARGS];
+    memcpy(own, args, sizeof own);
+    own[4].array.stride[0] = 8;
+    tg_call *call = tg_bind(second, graph, own, NUM_ARGS);
     tg_call_run(call);
     tg_call_free(call);
 }
@@ -279,15 +269,13 @@ static void test_the_generator(void **state) {
 
 static int set_up(void **state) {
     (void)state;
-    float out[3], dx[3], ddx[3];
-    tg_arg args[7];
-    args_of(args, out, dx, ddx);
+    set_args();
     graph = tg_graph_csr(3, 3, row_ptr, col_idx);
     program = tg_program_new(formula);
     tg_program *dp = tg_program_grad(program, "out", "src.x"),
                *ddp = tg_program_grad(dp, "grad.src.x", "src.x");
     typed = tg_program_typed(dp, args, 3);
-    second = tg_program_typed(ddp, args, 4);
+    second = tg_program_typed(ddp, args, NUM_INPUTS);
     text = tg_ir(typed, "domain");
     tg_program_free(dp);
     tg_program_free(ddp);

@@ -78,6 +78,23 @@ static void test_lines_are_bound_on_demand(void **state) {
     tg_graph_free(g);
 }
 
+static void test_explain(void **state) {
+    (void)state;
+    Results r;
+    tg_arg args[NUM_ARGS];
+    bind_all(args, &r);
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum);
+    assert_null(tg_explain(dp));
+    assert_int_equal(tg_run(dp, g, args, NUM_ARGS), TG_OK);
+    char *text = tg_explain(dp);
+    assert_non_null(strstr(text, "\npasses: clean, rows, clean, rows, fma, plan, codegen\n"));
+    assert_non_null(strstr(text, "variant cache: hits=0, misses=1\n"));
+    tg_free(text);
+    tg_program_free(dp);
+    tg_graph_free(g);
+}
+
 static void test_value_and_gradient(void **state) {
     (void)state;
     Results r;
@@ -541,6 +558,7 @@ static void test_threads_share(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_value_and_gradient),
+        cmocka_unit_test(test_explain),
         cmocka_unit_test(test_lines_are_bound_on_demand),
         cmocka_unit_test(test_bound_call),
         cmocka_unit_test(test_unbound_outputs_are_not_computed),

@@ -108,6 +108,23 @@ static CompileRequest request_of(const Kernel *k) {
     return (CompileRequest){.kernel = k, .cpu = "", .features = "", .layout = layout_rows};
 }
 
+typedef struct {
+    Arena *arena;
+    Kernel *kernel;
+    CompileRequest request;
+} One;
+
+static One one_new(void) {
+    Arena *a = arena_new();
+    Kernel *k = kernel_new(a, (Spec){"r", "x", "out", .scale = 2});
+    return (One){a, k, request_of(k)};
+}
+
+static void one_free(One one) {
+    ir_free(one.kernel->body);
+    arena_free(one.arena);
+}
+
 /* ---- a folder ---- */
 
 static char folder[64];
@@ -233,12 +250,13 @@ static void key_knows_structure_not_names(void **state) {
 }
 
 static void key_tells_maps_places_and_rows(void **state) {
-    Arena *a = arena_new();
-    Kernel *k = kernel_new(a, (Spec){"r", "x", "out", .scale = 2});
+    (void)state;
+    One one = one_new();
+    Arena *a = one.arena;
+    const Kernel *k = one.kernel;
     Kernel phased = *k, slotted = *k, turned = *k, placed = *k;
     Place *place = arena_copy(a, k->place, ir_count(k->body) * sizeof *place);
-    CompileRequest r = request_of(k), s;
-    (void)state;
+    CompileRequest r = one.request, s;
     phased.num_phases = 2;
     slotted.has_slots = true;
     turned.map = map_other(k->map);
@@ -248,28 +266,10 @@ static void key_tells_maps_places_and_rows(void **state) {
     s = request_of(&slotted), assert_false(same_key(a, &r, &s));
     s = request_of(&turned), assert_false(same_key(a, &r, &s));
     s = request_of(&placed), assert_false(same_key(a, &r, &s));
-    ir_free(k->body);
-    arena_free(a);
+    one_free(one);
 }
 
 /* ---- memory ---- */
-
-typedef struct {
-    Arena *arena;
-    Kernel *kernel;
-    CompileRequest request;
-} One;
-
-static One one_new(void) {
-    Arena *a = arena_new();
-    Kernel *k = kernel_new(a, (Spec){"r", "x", "out", .scale = 2});
-    return (One){a, k, request_of(k)};
-}
-
-static void one_free(One one) {
-    ir_free(one.kernel->body);
-    arena_free(one.arena);
-}
 
 static void second_request_compiles_nothing(void **state) {
     One one = one_new();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from . import execution, inspection
@@ -11,39 +12,42 @@ from .trace import Arguments, Trace
 __all__ = ["Kernel", "check_call"]
 
 
+def _entry(name: str, run: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """A method that prepares a call's program and arguments and runs it."""
+
+    def method(
+        self: Kernel,
+        *args: Any,
+        graph: Any = None,
+        ndata: Any = None,
+        src: Any = None,
+        dst: Any = None,
+        edge: Any = None,
+        **params: Any,
+    ) -> Any:
+        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
+        return run(trace, graph, trace.arrays(self, arguments.values))
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"Kernel.{name}", doc
+    return method
+
+
 class Kernel(inspection.Inspectable):
     """A kernel object; a subclass says how a call's arguments become a program."""
 
-    def __call__(
-        self,
-        *args: Any,
-        graph: Any = None,
-        ndata: Any = None,
-        src: Any = None,
-        dst: Any = None,
-        edge: Any = None,
-        **params: Any,
-    ) -> Any:
+    __call__ = _entry(
+        "__call__",
+        execution.run,
         """Runs the kernel on a graph. Fields are dicts of arrays, one row for each source (src=),
-        destination (dst=), edge (edge=) or node (ndata=, where sources and destinations are one set)."""
-        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
-        return execution.run(trace, graph, trace.arrays(self, arguments.values))
-
+        destination (dst=), edge (edge=) or node (ndata=, where sources and destinations are one set).""",
+    )
     __call__._torchdynamo_disable = True  # type: ignore[attr-defined]
 
-    def reference(
-        self,
-        *args: Any,
-        graph: Any = None,
-        ndata: Any = None,
-        src: Any = None,
-        dst: Any = None,
-        edge: Any = None,
-        **params: Any,
-    ) -> Any:
-        """As a call, but on the interpreter: slow, obvious, the meaning. No gradients."""
-        trace, arguments = self._prepare(args, graph, ndata, src, dst, edge, params)
-        return execution.reference(trace, graph, trace.arrays(self, arguments.values))
+    reference = _entry(
+        "reference",
+        execution.reference,
+        "As a call, but on the interpreter: slow, obvious, the meaning. No gradients.",
+    )
 
     def _prepare(
         self, args: Any, graph: Any, ndata: Any, src: Any, dst: Any, edge: Any, params: dict[str, Any]

@@ -21,28 +21,24 @@ struct tg_reducer {
 
 typedef struct {
     bool homogeneous;
-    Builder *out;
+    tg_builder *out;
 } Opening;
 
 static Status open_body(void *ctx) {
     Opening *q = ctx;
-    q->out = build_new(arena_new(), "main", q->homogeneous);
+    Arena *a = arena_new();
+    q->out = ARENA_NEW(a, tg_builder);
+    q->out->b = build_new(a, "main", q->homogeneous);
     return ST_OK;
 }
 
 tg_builder *tg_builder_new(bool homogeneous) {
     Opening q = {homogeneous, NULL};
-    tg_builder *b = mem_alloc(sizeof *b);
-    if (!b) return err_set(ST_NOMEM, "out of memory: a builder"), NULL;
-    if (door_run(open_body, &q)) return mem_free(b), NULL;
-    b->b = q.out;
-    return b;
+    return door_run(open_body, &q) ? NULL : q.out;
 }
 
 void tg_builder_free(tg_builder *b) {
-    if (!b) return;
-    ir_free(b->b->f);
-    mem_free(b);
+    if (b) ir_free(b->b->f);
 }
 
 typedef struct {
@@ -248,26 +244,21 @@ typedef struct {
     double empty;
     int flags;
     const Fn *regions[4]; /* identity NULL: a built-in */
-    Reducer *out;
+    tg_reducer *out;
 } Capture;
 
 static Status capture_body(void *ctx) {
     Capture *q = ctx;
     Arena *a = arena_new();
+    tg_reducer *r = q->out = ARENA_NEW(a, tg_reducer);
     Status st = q->regions[0] ? reducer_new(a, q->name, q->flags, q->regions[0], q->regions[1],
-                                            q->regions[2], q->regions[3], &q->out)
-                              : reducer_builtin(a, q->name, q->has_empty, q->empty, &q->out);
+                                            q->regions[2], q->regions[3], &r->r)
+                              : reducer_builtin(a, q->name, q->has_empty, q->empty, &r->r);
     if (st) arena_free(a);
     return st;
 }
 
-static tg_reducer *capture(Capture q) {
-    tg_reducer *r = mem_alloc(sizeof *r);
-    if (!r) return err_set(ST_NOMEM, "out of memory: a reducer"), NULL;
-    if (door_run(capture_body, &q)) return mem_free(r), NULL;
-    r->r = q.out;
-    return r;
-}
+static tg_reducer *capture(Capture q) { return door_run(capture_body, &q) ? NULL : q.out; }
 
 tg_reducer *tg_reducer_builtin(const char *name, bool has_empty, double empty) {
     if (!name) return door_null("name"), NULL;
@@ -286,9 +277,7 @@ tg_reducer *tg_reducer_new(const char *name, int flags, tg_builder *identity, tg
 }
 
 void tg_reducer_free(tg_reducer *r) {
-    if (!r) return;
-    arena_free(r->r->arena);
-    mem_free(r);
+    if (r) arena_free(r->r->arena);
 }
 
 size_t tg_reducer_num_messages(const tg_reducer *r) { return r ? r->r->num_messages : 0; }

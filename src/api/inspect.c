@@ -1,6 +1,7 @@
 /* Looking inside: stages and code as text, costs, what ran and why. */
 #include "api/array.h"
 #include "api/graph.h"
+#include "opt/opt.h"
 #include "text/text.h"
 #include "run/codegen_open.h"
 #include "run/disk.h"
@@ -122,8 +123,10 @@ static Status explain_body(void *ctx) {
     if (st) return st;
     Text out = {.arena = arena_new()};
     text_put(&out, "backend: cpu\nprovider: llvm\n");
-    text_putf(&out, "lowering: %s\npasses: clean, fma, plan, codegen\n",
-              lowerings(out.arena, t->plan));
+    text_putf(&out, "lowering: %s\npasses: ", lowerings(out.arena, t->plan));
+    for (const char *const *name = opt_prepare_passes; *name; name++)
+        text_putf(&out, "%s, ", *name);
+    text_put(&out, "plan, codegen\n");
     for (uint32_t k = 0; k < t->plan->kernels.len; k++) {
         CompileRequest request = exec_request(t->exec, k);
         explain_kernel(&out, t->plan, k, &request);

@@ -18,18 +18,17 @@ const Pass *opt_find(const char *name) {
     return NULL;
 }
 
-static Fn *then(Fn *f, Fn *(*pass)(Arena *takes, const Fn *f)) {
-    Fn *g = pass(arena_new(), f);
-    ir_free(f);
-    return g;
-}
-
 /* Twice, so that a prepared program has nothing left for either: rows uncovers what clean folds, and
  * has the last word on how dense results go out. */
+const char *const opt_prepare_passes[] = {"clean", "rows", "clean", "rows", "fma", NULL};
+
 Fn *opt_prepare(Arena *takes, const Fn *f) {
-    Fn *g = opt_clean(arena_new(), f);
-    g = then(then(then(g, opt_rows), opt_clean), opt_rows);
-    Fn *prepared = opt_fma(takes, g);
-    ir_free(g);
-    return prepared;
+    const char *const *name = opt_prepare_passes;
+    Fn *g = opt_find(*name)->run(arena_new(), f);
+    while (*++name) {
+        Fn *next = opt_find(*name)->run(name[1] ? arena_new() : takes, g);
+        ir_free(g);
+        g = next;
+    }
+    return g;
 }

@@ -28,6 +28,7 @@ Fn *opt_fma(Arena *takes, const Fn *f);
 Fn *opt_rows(Arena *takes, const Fn *f);
 /* What every program passes through before it is planned or interpreted: clean, rows, fma. */
 Fn *opt_prepare(Arena *takes, const Fn *f);
+extern const char *const opt_prepare_passes[]; /* in order; the last is NULL */
 
 /* Splits a joint program (vjp.h) in two. forward computes the results named in `keep` and the
  * residuals: every result of a reduction (reduce, softmax, rmax) that the other results need and that
