@@ -39,6 +39,10 @@ static uint64_t least_bits(Dtype d) {
 
 void acc_init(Emit *e, const Acc *a) {
     Dtype d = (Dtype)node_of(e, a)->types[0].dtype;
+    if (a->kind == ACC_scan) {
+        scan_init(e, a);
+        return;
+    }
     start(e, a->cell[0], a->kind == ACC_rmax ? least_bits(d) : 0);
     start(e, a->cell[1], a->kind == ACC_softmax ? least_bits(d) : 0);
     start(e, a->cell[2], 0);
@@ -176,8 +180,9 @@ static int64_t numel(Emit *e, const Acc *a, int result) {
 
 void acc_step(Emit *e, const Acc *a) {
     const Node *n = node_of(e, a);
-    for (uint32_t k = 0; k < n->num_args; k++) emit_ensure(e, n->args[k]);
+    for (uint32_t k = a->scan.num_states; k < n->num_args; k++) emit_ensure(e, n->args[k]);
     switch (a->kind) {
+    case ACC_scan: scan_step(e, a); break;
     case ACC_reduce: emit_blocks(e, numel(e, a, 0), reduce_block, (void *)a); break;
     case ACC_rmax: emit_blocks(e, numel(e, a, 0), rmax_block, (void *)a); break;
     case ACC_softmax:
@@ -189,6 +194,7 @@ void acc_step(Emit *e, const Acc *a) {
 
 void acc_merge(Emit *e, const Acc *a) {
     switch (a->kind) {
+    case ACC_scan: scan_merge(e, a); break;
     case ACC_reduce: emit_blocks(e, numel(e, a, 0), reduce_merge, (void *)a); break;
     case ACC_rmax: emit_blocks(e, numel(e, a, 0), rmax_merge, (void *)a); break;
     case ACC_softmax:

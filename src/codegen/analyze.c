@@ -171,14 +171,18 @@ static void add_acc(Emit *e, Val v) {
     const Node *n = ir_node(e->f, v);
     Acc *a = vec_push(e->arena, &e->accs);
     *a = (Acc){.anchor = v,
-               .level = level_of(e, n->args[0]),
+               .level = (Level)e->kernel->place[v].level,
                .phase = e->kernel->place[v].phase,
                .slot = map_to(e->f, n->attr.map) == SET_ALL && e->kernel->has_slots};
     CellHome home = a->slot ? CELL_slot : CELL_row;
     a->kind = n->op == OP_reduce ? ACC_reduce : n->op == OP_rmax ? ACC_rmax : ACC_softmax;
+    for (int k = 0; k < 3; k++) a->cell[k] = NO_CELL;
+    if (n->op == OP_row_scan) {
+        scan_new_cells(e, a);
+        return;
+    }
     for (int k = 0; k < 3; k++)
         a->used[k] = a->kind == ACC_reduce ? k == 0 : is_used(e, v, (uint32_t)k);
-    for (int k = 0; k < 3; k++) a->cell[k] = NO_CELL;
     Dtype d = (Dtype)n->types[0].dtype;
     int64_t num = type_numel(&n->types[0]);
     if (a->used[0] || a->kind == ACC_rmax) a->cell[0] = cell_new(e, d, num, home);
@@ -210,9 +214,11 @@ Status analyze_run(Emit *e) {
     e->max_unroll = e->target->num_vectors / 2;
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live) note_user(e, v);
+    scan_find_kept(e);
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live && op_is_reduction(ir_op(e->f, v))) add_acc(e, v);
     place_cells(e);
     place_copies(e);
+    scan_lay_blocks(e);
     return ST_OK;
 }

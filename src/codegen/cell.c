@@ -7,8 +7,11 @@ int cell_new(Emit *e, Dtype d, int64_t n, CellHome home) {
     Cell *c = vec_push(e->arena, &e->cells);
     *c = (Cell){.dtype = d, .n = n, .home = home, .large = emit_rolled(e, n)};
     uint64_t bytes = cell_bytes(e, c);
-    uint64_t *total = home == CELL_row ? &e->row_state_size : &e->slot_size;
-    if (home == CELL_local || c->large) e->stack_size += home == CELL_slot ? 0 : bytes;
+    uint64_t *total = home == CELL_row    ? &e->row_state_size
+                      : home == CELL_edge ? &e->edge_size
+                                          : &e->slot_size;
+    bool elsewhere = home == CELL_slot || home == CELL_edge;
+    if (!elsewhere && (home == CELL_local || c->large)) e->stack_size += bytes;
     if (home != CELL_local) {
         c->offset = *total;
         *total += bytes;

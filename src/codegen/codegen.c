@@ -114,6 +114,8 @@ static Status build(Job *job) {
     if (!st) kernel_emit(e);
     job->image.row_state_size = e->row_state_size;
     job->image.slot_size = e->slot_size;
+    job->image.block_edges = e->block_edges;
+    job->image.block_bytes = e->block_bytes;
     arena_free(a);
     if (st) return st;
     if (is_valid(job)) return ST_OK;

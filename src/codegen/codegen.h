@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 5 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 6 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {
@@ -71,7 +71,10 @@ typedef struct {
     uint64_t size;
     uint64_t entry[NUM_ENTRIES];        /* offsets of KernelCode's members */
     uint64_t row_state_size, slot_size; /* bytes */
-    unsigned char *bytes;               /* malloc'ed; the caller frees with free() */
+    /* Where block_edges is not 0 rows() also needs, behind a slot's slot_size bytes, block_bytes for each
+     * block_edges edges of the longest row, the rest of the division included. */
+    uint64_t block_edges, block_bytes;
+    unsigned char *bytes; /* malloc'ed; the caller frees with free() */
 } Image;
 
 /* Exported by the generator's shared object, found by dlsym. Thread-safe. On failure the status is

@@ -24,14 +24,14 @@ typedef struct {
     bool rolled;
 } Block;
 
-typedef enum { CELL_local, CELL_row, CELL_slot } CellHome;
+typedef enum { CELL_local, CELL_row, CELL_slot, CELL_edge } CellHome; /* edge: rowscan.c */
 
 /* Memory of n elements, row major, in whole blocks; bool as bytes. */
 typedef struct {
     Dtype dtype;
     int64_t n;
     CellHome home;
-    uint64_t offset;        /* in its state */
+    uint64_t offset;        /* in its state, or an edge's place */
     bool large;             /* not for registers: stays in the state given */
     LLVMValueRef ptr, from; /* in the function at hand; from: merge's second state */
 } Cell;
@@ -56,6 +56,7 @@ typedef struct {
 typedef struct {
     bool live, viewed; /* viewed: somebody reads it by a view or in the middle */
     bool crosses;      /* has a cell, for it is needed one level further in */
+    bool kept;         /* given by a scan at each edge and read in a later phase */
     int64_t n;
     uint32_t uses;
     int cell;    /* index or NO_CELL */
@@ -64,7 +65,7 @@ typedef struct {
     int buffer;  /* of an input, else -1 */
 } Info;
 
-typedef enum { ACC_reduce, ACC_rmax, ACC_softmax } AccKind;
+typedef enum { ACC_reduce, ACC_rmax, ACC_softmax, ACC_scan } AccKind;
 
 /* An anchor's accumulator. Cells: reduce sum; rmax largest, ties; softmax value, maximum, weights. */
 typedef struct {
@@ -79,6 +80,9 @@ typedef struct {
     int carry[2][3];       /* cells of carry.c */
     LLVMValueRef at[3][3]; /* where groups are summed, in the function at hand */
     int weight, scale;     /* softmax: of one edge, in the score's shape */
+    Scan scan;
+    int *states, *ys, *again; /* scan: cells; again: of states, where edges are run again */
+    uint64_t start;           /* scan: where a block's states lie among a block's bytes */
 } Acc;
 
 typedef struct Memo {
@@ -105,10 +109,14 @@ typedef struct {
     VEC(Cell) cells;
     VEC(Acc) accs;
     uint64_t row_state_size, slot_size;
-    uint64_t stack_size; /* of cells that stay in memory */
+    uint64_t stack_size;                           /* of cells that stay in memory */
+    uint64_t edge_size;                            /* of an edge's place; 0: nothing is kept */
+    uint64_t block_edges, block_bytes, block_room; /* codegen.h; room: where in a slot edges lie */
 
     /* the function at hand */
     LLVMValueRef function, args, row, row_begin, row_end, pos, edge, col, state, slot;
+    LLVMValueRef block_first; /* of the block of edges at hand */
+    LLVMValueRef seed; /* the edge that a part of a row starts from; NULL: the row's states */
     LLVMValueRef *data, *stride; /* by buffer: loaded on first use */
     Memo **memo;                 /* by value */
     VEC(Val) log;                /* memoised values, in order */
@@ -191,7 +199,9 @@ void memo_pop(Emit *e, uint32_t mark);
 Status analyze_run(Emit *e);
 /* Where v is known: an anchor's place says where its operands are. */
 static inline Level level_of(const Emit *e, Val v) {
-    if (ir_op(e->f, v) != OP_reduce) return (Level)e->kernel->place[v].level;
+    const Node *n = ir_node(e->f, v);
+    bool is_row = n->num_results == 1 && (n->op == OP_reduce || n->op == OP_row_scan);
+    if (!is_row) return (Level)e->kernel->place[v].level;
     return ir_type(e->f, v)->set == SET_ALL ? LEVEL_last : LEVEL_row;
 }
 bool analyze_is_flat(const Emit *e, Val v);  /* a concat whose parts follow each other */
@@ -206,6 +216,8 @@ uint64_t cell_padded(const Emit *e, const Cell *c); /* elements */
 uint64_t cell_bytes(const Emit *e, const Cell *c);
 LLVMValueRef cell_pointer(Emit *e, int cell); /* makes a local one on first use */
 Source cell_source(Emit *e, int cell);
+/* From other memory into the cell, or back: kernel.c. */
+void cell_transfer(Emit *e, int cell, LLVMValueRef other, bool in);
 
 /* ---- elem.c ---- */
 LLVMValueRef elem_apply(Emit *e, const Node *n, const LLVMValueRef *args);
@@ -249,6 +261,21 @@ void acc_init(Emit *e, const Acc *a);
 void acc_step(Emit *e, const Acc *a);
 void acc_merge(Emit *e, const Acc *a);
 void acc_finish(Emit *e, const Acc *a);
+
+/* ---- rowscan.c: scans along rows ---- */
+void scan_find_kept(Emit *e); /* sets Info.kept */
+void scan_new_cells(Emit *e, Acc *a);
+void scan_lay_blocks(Emit *e); /* after all cells: block_edges and what follows */
+bool scan_is_reversed(const Emit *e, int phase);
+void scan_init(Emit *e, const Acc *a);
+void scan_step(Emit *e, const Acc *a);
+void scan_merge(Emit *e, const Acc *a);
+void scan_at_edge(Emit *e); /* points the cells of what is kept to the edge at hand */
+/* One sweep of the row in blocks of edges; sweep does one of them. */
+void scan_sweep(Emit *e, int phase,
+                void (*sweep)(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last));
+/* A loop over the edges in the phase's direction; sets pos, edge and col. */
+Loop edges_begin(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last); /* kernel.c */
 
 /* ---- carry.c: float sums in groups ---- */
 enum { CARRY_GROUP = 32 };

@@ -153,8 +153,7 @@ static void fill(Emit *e, Val v) {
 /* Values of other levels were made ready there. */
 static bool is_ready(const Emit *e, Val v) {
     Op op = ir_op(e->f, v);
-    bool anchored = op == OP_result || op == OP_reduce || op == OP_rmax || op == OP_softmax;
-    return anchored || memo_get(e, v, KEY_filled);
+    return op == OP_result || op_is_reduction(op) || memo_get(e, v, KEY_filled);
 }
 
 void emit_ensure(Emit *e, Val v) {

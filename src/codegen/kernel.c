@@ -55,6 +55,7 @@ static void function_begin(Emit *e, const char *name, const char *shape) {
                              LLVMAppendBasicBlockInContext(e->context, e->function, "start"));
     e->args = LLVMGetParam(e->function, 0);
     e->row = e->row_begin = e->row_end = e->pos = e->edge = e->col = e->state = e->slot = NULL;
+    e->seed = e->block_first = NULL;
     uint32_t num_buffers = e->f->inputs.len + e->f->results.len;
     memset(e->data, 0, num_buffers * sizeof *e->data);
     memset(e->stride, 0, num_buffers * (MAX_RANK + 1) * sizeof *e->stride);
@@ -104,8 +105,12 @@ static void transfer_block(Emit *e, Block b, void *ctx) {
 }
 
 static void transfer(Emit *e, int cell, LLVMValueRef state, bool in) {
+    cell_transfer(e, cell, cell_in(e, &e->cells.data[cell], state), in);
+}
+
+void cell_transfer(Emit *e, int cell, LLVMValueRef other, bool in) {
     cell_pointer(e, cell);
-    Transfer t = {cell, cell_in(e, &e->cells.data[cell], state), in};
+    Transfer t = {cell, other, in};
     emit_blocks(e, e->cells.data[cell].n, transfer_block, &t);
 }
 
@@ -144,6 +149,7 @@ static void for_cells_of(Emit *e, const Acc *a, void (*fn)(Emit *e, int cell, LL
                          LLVMValueRef state) {
     for (int k = 0; k < 3; k++)
         if (a->cell[k] != NO_CELL) fn(e, a->cell[k], state);
+    for (uint32_t k = 0; k < a->scan.num_states; k++) fn(e, a->states[k], state);
 }
 
 /* ---- levels ---- */
@@ -216,15 +222,28 @@ static bool is_edge_result(const Emit *e, uint32_t k, int phase) {
     return level_of(e, v) == LEVEL_edge && e->kernel->place[v].phase == phase;
 }
 
-static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
-    Prefetch ahead = prefetch_new(e, phase);
+/* [first, last) of the whole, seen from its other end where the phase runs backward. */
+static LLVMValueRef mirror(Emit *e, LLVMValueRef first, LLVMValueRef last, LLVMValueRef at) {
+    return LLVMBuildSub(e->builder, emit_add(e, first, last), at, "");
+}
+
+Loop edges_begin(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     LLVMValueRef cols = emit_argument(e, e->args, offsetof(KernelArgs, col), e->ptr);
     LLVMValueRef edges =
         e->request->has_edge ? emit_argument(e, e->args, offsetof(KernelArgs, edge), e->ptr) : NULL;
     Loop l = emit_loop(e, first, last, emit_i64(e, 1));
     e->pos = l.index;
+    if (scan_is_reversed(e, phase))
+        e->pos = mirror(e, first, last, emit_add(e, l.index, emit_i64(e, 1)));
     e->edge = edges ? emit_index(e, edges, e->pos) : e->pos;
     e->col = emit_index(e, cols, e->pos);
+    scan_at_edge(e);
+    return l;
+}
+
+static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
+    Prefetch ahead = prefetch_new(e, phase);
+    Loop l = edges_begin(e, phase, first, last);
     prefetch_emit(e, &ahead);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (runs_at(&e->accs.data[k], LEVEL_edge, phase)) acc_step(e, &e->accs.data[k]);
@@ -290,7 +309,10 @@ static void sweep(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     Loop groups = emit_loop(e, first, last, emit_i64(e, CARRY_GROUP));
     LLVMValueRef end = emit_add(e, groups.index, emit_i64(e, CARRY_GROUP));
     LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntSLT, end, last, "");
-    sweep_edges(e, phase, groups.index, LLVMBuildSelect(e->builder, inside, end, last, ""));
+    end = LLVMBuildSelect(e->builder, inside, end, last, "");
+    if (scan_is_reversed(e, phase))
+        sweep_edges(e, phase, mirror(e, first, last, end), mirror(e, first, last, groups.index));
+    else sweep_edges(e, phase, groups.index, end);
     If up = emit_if(e, many);
     carry_group(e, phase, first, groups.index);
     emit_if_end(e, &up);
@@ -389,7 +411,8 @@ static void emit_rows(Emit *e) {
     for (int p = 0; p < num_phases; p++) {
         row_values(e, p);
         for_row_accs(e, p, acc_init);
-        sweep(e, p, e->row_begin, e->row_end);
+        if (e->edge_size) scan_sweep(e, p, sweep);
+        else sweep(e, p, e->row_begin, e->row_end);
         for_row_accs(e, p, acc_finish);
     }
     row_results(e);
@@ -420,6 +443,7 @@ static void for_phases(Emit *e, LLVMValueRef phase, void (*body)(Emit *e, int ph
 
 static void begin_phase(Emit *e, int phase) {
     if (phase == 0) row_values(e, 0);
+    else row_values_are_there(e, phase);
     for_row_accs(e, phase, acc_init);
 }
 
@@ -439,6 +463,8 @@ static void part_phase(Emit *e, int phase) {
     row_values_are_there(e, phase);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (!e->accs.data[k].slot) for_cells_of(e, &e->accs.data[k], keep, e->state);
+    LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntNE, param(e, 3), e->row_begin, "");
+    e->seed = LLVMBuildSelect(e->builder, inside, param(e, 3), emit_i64(e, -1), "");
     sweep(e, phase, param(e, 3), param(e, 4));
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (is_of_row(&e->accs.data[k], phase))

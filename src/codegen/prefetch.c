@@ -30,7 +30,7 @@ static bool is_dense(const Emit *e, int buffer) {
 
 Prefetch prefetch_new(Emit *e, int phase) {
     Prefetch p = {0};
-    if (!e->request->prefetch) return p;
+    if (!e->request->prefetch || scan_is_reversed(e, phase)) return p;
     p.need = ARENA_ARRAY(e->arena, uint8_t, ir_count(e->f));
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (e->accs.data[k].level == LEVEL_edge && e->accs.data[k].phase == phase)
@@ -44,7 +44,7 @@ Prefetch prefetch_new(Emit *e, int phase) {
         const Node *n = ir_node(e->f, v);
         if (!p.need[v]) continue;
         if (is_gathered(e, v)) bytes += row_bytes(e, v);
-        else if (n->op != OP_gather)
+        else if (n->op != OP_gather && n->op != OP_result)
             for (uint32_t k = 0; k < n->num_args; k++) p.need[n->args[k]] = 1;
     }
     p.distance = bytes ? AHEAD_BYTES / bytes : MAX_AHEAD;

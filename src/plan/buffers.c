@@ -98,10 +98,18 @@ static bool holds(const Draft *d, int32_t anchor) {
     return d->members && bit_get(d->members, (uint32_t)anchor);
 }
 
+/* Edge values are computed again, but for what scans of another order give, or was stored of that. */
+static bool is_kept(const Pass *q, const Draft *d, Val v, int32_t a) {
+    bool own = q->p->order_of[v] == d->map;
+    if (q->p->anchors.data[a].map != MAP_NONE) return !own;
+    return !holds(d, a) && (!own || q->home[v] < d->time);
+}
+
 /* Is v, met at its own level in d, read from memory? */
 static bool is_read(const Pass *q, const Draft *d, Val v) {
     int32_t a = q->p->anchor_of[v];
-    if (is_leaf(ir_op(q->f, v)) || set_is_edges(q->f, ir_type(q->f, v)->set)) return false;
+    if (is_leaf(ir_op(q->f, v)) || ir_node(q->f, v)->num_results > 1) return false;
+    if (set_is_edges(q->f, ir_type(q->f, v)->set)) return a >= 0 && is_kept(q, d, v, a);
     if (a >= 0) return !holds(d, a);
     if (is_large(q->f, v)) return d->rows != SET_ALL || q->home[v] < d->time;
     return (q->stored[v] || q->forced[v]) && q->home[v] < d->time;
@@ -117,8 +125,10 @@ static void need_buffer(Pass *q, Draft *d, Val v) {
 
 static void walk_start(const Pass *q, Draft *d) {
     for (uint32_t k = 0; k < d->stores.len; k++) d->need[d->stores.data[k].val] = NEED_compute;
-    for (uint32_t k = 0; k < q->p->anchors.len; k++)
-        if (holds(d, (int32_t)k)) d->need[q->p->anchors.data[k].val] = NEED_compute;
+    for (uint32_t k = 0; k < q->p->anchors.len; k++) { /* scans where somebody asks for them */
+        Val v = q->p->anchors.data[k].val;
+        if (holds(d, (int32_t)k) && ir_op(q->f, v) != OP_row_scan) d->need[v] = NEED_compute;
+    }
 }
 
 static void walk(Pass *q, Draft *d) {

@@ -23,7 +23,6 @@ static Status refuse(Arena *scratch, const Fn *f, Val v) {
 /* Dense values with a set's extent come in by enter and go out by leave. */
 static bool is_held(const Fn *f, Val v) {
     const Node *n = ir_node(f, v);
-    if (n->op == OP_row_scan) return false;
     for (uint32_t k = 0; k < n->num_args; k++)
         if (has_extent(ir_type(f, n->args[k])))
             return n->op == OP_enter && ir_op(f, n->args[0]) == OP_input;

@@ -34,15 +34,19 @@ static int64_t bytes_of(const Count *c, Val v) {
     return times(numel_of(t, c->size), dtype_size((Dtype)t->dtype));
 }
 
+/* Of an elementwise operation, an element. */
+static int64_t flops_each(const Node *n) {
+    if (op_info[n->op].class != CLASS_elem) return 0;
+    return n->op == OP_fma ? 2 : op_info[n->op].traits & NARY ? n->num_args - 1 : 1;
+}
+
 /* Of computing v once; moves of data count nothing. */
 static int64_t flops_of(const Count *c, Val v) {
     const Fn *f = c->k->body;
     const Node *n = ir_node(f, v);
     int64_t first = n->num_args ? numel_of(ir_type(f, n->args[0]), c->size) : 0;
-    if (op_info[n->op].class == CLASS_elem) {
-        int64_t each = n->op == OP_fma ? 2 : op_info[n->op].traits & NARY ? n->num_args - 1 : 1;
-        return times(each, numel_of(&n->types[0], c->size));
-    }
+    if (op_info[n->op].class == CLASS_elem)
+        return times(flops_each(n), numel_of(&n->types[0], c->size));
     switch ((int)n->op) {
     case OP_matmul: {
         const Type *a = ir_type(f, n->args[0]);
@@ -53,6 +57,12 @@ static int64_t flops_of(const Count *c, Val v) {
     case OP_fmax:
     case OP_reduce: return first;
     case OP_rmax: return times(2, first);
+    case OP_row_scan: {
+        int64_t sum = 0;
+        for (Val u = 1; u < ir_count(n->attr.body); u++)
+            count(&sum, times(flops_each(ir_node(n->attr.body, u)), first));
+        return sum;
+    }
     case OP_softmax: {
         int64_t sum = times(4, first);
         count(&sum, times(2, numel_of(ir_type(f, n->args[1]), c->size)));

@@ -18,15 +18,48 @@ static void add_store(Planner *p, Val v) {
     add_anchor(p, v, MAP_NONE, ir_type(p->f, v)->set);
 }
 
+/* An edge value that depends on what scans give on their way can be computed in their order alone. */
+static Map order_of(const Planner *p, Val v) {
+    const Node *n = ir_node(p->f, v);
+    Set set = n->types[0].set;
+    Map m = MAP_NONE;
+    if (n->op == OP_result && set_is_edges(p->f, set)) return ir_node(p->f, n->args[0])->attr.map;
+    for (uint32_t k = 0; k < n->num_args && set_is_edges(p->f, set); k++) {
+        Map other = p->order_of[n->args[k]];
+        if (other == MAP_NONE || ir_type(p->f, n->args[k])->set != set) continue;
+        m = m == MAP_NONE || m == other ? other : NO_ORDER;
+    }
+    return m;
+}
+
+/* What a reduction in another order takes of them is stored by edge: one value of its width, where the
+ * scan's own would be several. */
+static void add_kept(Planner *p, Val v) {
+    const Node *n = ir_node(p->f, v);
+    for (uint32_t k = 0; k < n->num_args; k++) {
+        Map m = p->order_of[n->args[k]];
+        if (m == MAP_NONE || m == NO_ORDER || m == n->attr.map || map_is_all(n->attr.map) ||
+            p->anchor_of[n->args[k]] >= 0)
+            continue;
+        p->anchor_of[n->args[k]] = (int32_t)p->anchors.len;
+        add_store(p, n->args[k]);
+    }
+}
+
 static void find_anchors(Planner *p) {
     const Fn *f = p->f;
     p->anchor_of = ARENA_ARRAY(p->arena, int32_t, ir_count(f));
+    p->order_of = ARENA_ARRAY(p->arena, Map, ir_count(f));
     memset(p->anchor_of, 0xff, sizeof *p->anchor_of * ir_count(f));
+    for (Val v = 1; v < ir_count(f); v++) p->order_of[v] = order_of(p, v);
     for (Val v = 1; v < ir_count(f); v++) {
         if (!p->live[v]) continue;
         if (op_is_reduction(ir_op(f, v))) {
+            add_kept(p, v);
+            p->has_trees |=
+                ir_op(f, v) == OP_row_scan && ir_scan_of(ir_node(f, v)).flags & SCAN_tree;
             p->anchor_of[v] = (int32_t)p->anchors.len;
-            add_anchor(p, v, ir_node(f, v)->attr.map, ir_type(f, ir_arg(f, v, 0))->set);
+            add_anchor(p, v, ir_node(f, v)->attr.map, map_from(f, ir_node(f, v)->attr.map));
         } else if (ir_op(f, v) == OP_result) {
             p->anchor_of[v] = p->anchor_of[ir_arg(f, v, 0)];
         }
@@ -86,7 +119,8 @@ static void sweep_gather(Sweep *s, Val v) {
 
 static void sweep_value(Sweep *s, Val v) {
     int32_t a = s->p->anchor_of[v];
-    if (a >= 0) {
+    bool kept = a >= 0 && s->p->anchors.data[a].map == MAP_NONE;
+    if (a >= 0 && !(kept && s->p->order_of[v] == s->o->map)) {
         bool own = s->o->map != MAP_NONE && s->p->anchors.data[a].map == s->o->map;
         (own ? s->local : s->global)[v] = s->p->direct[v];
     } else if (ir_op(s->p->f, v) == OP_gather) {

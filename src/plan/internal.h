@@ -1,6 +1,7 @@
 /* What the planner's files share.
  *
- * An anchor is a reduce, rmax or softmax, or a value on an edge set that is a result (a store).
+ * An anchor is a reduction (reduce, rmax, softmax, row_scan), or a value on an edge set that is stored: a
+ * result, or what a reduction takes of another order's scan.
  * Orders are the ways to sweep an edge set. Sets of anchors are bit sets of `words` words. */
 #ifndef TIGA_PLAN_INTERNAL_H
 #define TIGA_PLAN_INTERNAL_H
@@ -8,6 +9,7 @@
 #include "plan/plan.h"
 
 typedef uint64_t Word;
+enum { NO_ORDER = INT32_MAX };
 
 typedef struct {
     Val val;  /* the operation, or the value stored */
@@ -47,10 +49,12 @@ typedef struct {
     VEC(Anchor) anchors;
     uint32_t words;
     int32_t *anchor_of; /* by value: the anchor that gives it, or -1 */
-    Word **direct;      /* by value: the anchors met first on the way up */
+    Map *order_of; /* by value on edges: whose scans it depends on; MAP_NONE, NO_ORDER: several */
+    Word **direct; /* by value: the anchors met first on the way up */
     VEC(Order) orders;
     VEC(Core) cores;
     int32_t *core_of; /* by anchor */
+    bool has_trees;   /* among the scans */
 } Planner;
 
 static inline bool bit_get(const Word *b, uint32_t k) { return b[k / 64] >> (k % 64) & 1; }

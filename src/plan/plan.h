@@ -1,11 +1,12 @@
 /* Program -> traversals: which anchors run together, over which order, in which phases.
  *
- * Anchors are reduces (reduce, rmax, softmax) and results. A kernel visits every element of one set
+ * Anchors are reductions (reduce, rmax, softmax, row_scan) and results. A kernel visits every element of one set
  * (its rows); where it has a map, each row's edges (the fibre of the map) are swept once a phase.
  * A kernel is a function again: its inputs are buffers (program inputs or what earlier kernels
  * stored), its results are what it stores. So a plan can be printed, verified and interpreted kernel
  * by kernel, and code generation reads the same IR as everybody. Edge values are recomputed in each
- * kernel that needs them; none is ever stored unless it is a result of the program. */
+ * kernel that needs them; none is stored unless it is a result of the program, or depends on what a
+ * row_scan gives on its way and is reduced in another order than that scan's. */
 #ifndef TIGA_PLAN_PLAN_H
 #define TIGA_PLAN_PLAN_H
 
@@ -14,9 +15,9 @@
 /* Where in a kernel a value of its body is computed. */
 typedef enum {
     LEVEL_once, /* on `all`: before the first row (depends on no reduce of this kernel) */
-    LEVEL_edge, /* for each edge of a row, in a phase */
-    LEVEL_row,  /* once a row, before its phase `phase` starts (after phase - 1 ended) */
-    LEVEL_last  /* on `all`: after the last row (depends on reduces to `all` in this kernel) */
+    LEVEL_edge, /* for each edge of a row, in a phase; what a scan gives on its way: in later ones, too */
+    LEVEL_row, /* once a row, before its phase `phase` starts (after phase - 1 ended) */
+    LEVEL_last /* on `all`: after the last row (depends on reduces to `all` in this kernel) */
 } Level;
 
 typedef struct {
@@ -34,6 +35,7 @@ typedef struct {
     uint32_t num_phases; /* sweeps over a row's edges; 0 where map is MAP_NONE */
     const Place *place;  /* by body value, ir_count(body) entries; unused values may be anything */
     bool has_slots;      /* some anchor reduces to `all`: accumulated in slots, then merged */
+    bool whole_rows;     /* a row is one task, however long: it is scanned edge after edge */
 } Kernel;
 
 /* Every value on `all` is LEVEL_once or LEVEL_last, those of a dense kernel too: what is stored on

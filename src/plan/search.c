@@ -40,11 +40,25 @@ static void finish_free(const Planner *p, Word *done) {
     }
 }
 
-/* The largest set of this order's anchors whose needs are done, or row-local inside the set. */
-static Word *closure(Planner *p, const Order *o, const Word *done) {
+/* A row's parts are merged in a tree, or it is one: scans of both kinds never share a kernel. */
+static bool is_scan(const Planner *p, uint32_t k, bool tree) {
+    const Node *n = ir_node(p->f, p->anchors.data[k].val);
+    return p->anchors.data[k].map != MAP_NONE && n->op == OP_row_scan &&
+           !(ir_scan_of(n).flags & SCAN_tree) == !tree;
+}
+
+static bool has_scan(const Planner *p, const Word *in, bool tree) {
+    for (uint32_t k = 0; k < p->anchors.len; k++)
+        if (bit_get(in, k) && is_scan(p, k, tree)) return true;
+    return false;
+}
+
+/* The largest set of this order's anchors whose needs are done, or row-local inside the set; without
+ * scans of the other kind. */
+static Word *closure(Planner *p, const Order *o, const Word *done, bool tree) {
     Word *in = bits_new(p), *have = bits_new(p);
     for (uint32_t k = 0; k < p->anchors.len; k++)
-        if (o->fit[k] == FIT_member && !bit_get(done, k) &&
+        if (o->fit[k] == FIT_member && !bit_get(done, k) && !is_scan(p, k, !tree) &&
             bits_within(o->global[k], done, p->words))
             bit_set(in, k);
     for (bool more = true; more;) {
@@ -95,9 +109,11 @@ static void layer_add(Planner *p, Layer *layer, State *s) {
 }
 
 static void expand(Planner *p, const State *s, Layer *next) {
-    for (uint32_t o = 0; o < p->orders.len; o++) {
-        Word *in = closure(p, &p->orders.data[o], s->done);
-        if (bits_empty(in, p->words)) continue;
+    for (uint32_t i = 0; i < p->orders.len * (p->has_trees ? 2 : 1); i++) {
+        uint32_t o = i % p->orders.len;
+        bool tree = i >= p->orders.len;
+        Word *in = closure(p, &p->orders.data[o], s->done, tree);
+        if (bits_empty(in, p->words) || (tree && !has_scan(p, in, true))) continue;
         State *t = ARENA_NEW(p->arena, State);
         *t = (State){bits_new(p), s, {o, in}, s->phases + count_phases(p, &p->orders.data[o], in)};
         memcpy(t->done, s->done, p->words * sizeof *t->done);

@@ -263,10 +263,12 @@ static Status prepare_step(Call *c, uint32_t k) {
     if (kw->kernel->map == MAP_NONE) return ST_OK;
     Status status = csr_of(c, kw->kernel->map, &step->csr);
     if (status) return status;
-    step->flags = (step->csr->wide ? FLAG_wide : 0) |
-                  (step->csr->edge && kw->uses_edges ? FLAG_has_edge : 0) |
-                  (step->csr->has_split && kw->kernel->num_phases ? FLAG_split : 0) |
-                  (outgrows_cache(c, kw) ? FLAG_prefetch : 0);
+    step->flags =
+        (step->csr->wide ? FLAG_wide : 0) |
+        (step->csr->edge && kw->uses_edges ? FLAG_has_edge : 0) |
+        (step->csr->has_split && kw->kernel->num_phases && !kw->kernel->whole_rows ? FLAG_split
+                                                                                   : 0) |
+        (outgrows_cache(c, kw) ? FLAG_prefetch : 0);
     return ST_OK;
 }
 
@@ -380,6 +382,9 @@ static Status run_code(const Call *c, uint32_t k) {
                .csr = step->csr,
                .num_phases = kernel->num_phases,
                .has_slots = kernel->has_slots || step->loaded->slot_size,
+               .whole_rows = kernel->whole_rows,
+               .block_edges = step->loaded->block_edges,
+               .block_bytes = step->loaded->block_bytes,
                .width = kw->width};
     return sched_run(&job);
 }

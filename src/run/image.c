@@ -84,6 +84,8 @@ Status image_load(const Image *image, const char *name, Loaded **out) {
     if (!l) return err_set(ST_NOMEM, "out of memory: %zu bytes", sizeof *l);
     *l = (Loaded){.row_state_size = image->row_state_size,
                   .slot_size = image->slot_size,
+                  .block_edges = image->block_edges,
+                  .block_bytes = image->block_bytes,
                   .code_size = image->size};
     status = map_code(image, &l->pages, &l->mapped);
     if (status) {

@@ -87,6 +87,23 @@ static void put_attr(Writer *w, Val v, const Node *n) {
     for (uint32_t k = 0; k < n->attr.num_ints; k++) put_signed(w, n->attr.ints[k]);
 }
 
+/* A region on scalars: no sets, no maps. */
+static void put_region(Writer *w, const Fn *f) {
+    put(w, ir_count(f));
+    for (Val v = 1; v < ir_count(f); v++) {
+        const Node *n = ir_node(f, v);
+        put(w, n->op);
+        put(w, n->num_args);
+        for (uint32_t k = 0; k < n->num_args; k++) put(w, n->args[k]);
+        put(w, n->types[0].dtype);
+        put(w, n->attr.bits);
+    }
+    put(w, f->inputs.len);
+    for (uint32_t k = 0; k < f->inputs.len; k++) put(w, f->inputs.data[k].val);
+    put(w, f->results.len);
+    for (uint32_t k = 0; k < f->results.len; k++) put(w, f->results.data[k].val);
+}
+
 /* place NULL: not planned. */
 static void put_node(Writer *w, Val v, const Place *place) {
     const Node *n = ir_node(w->f, v);
@@ -97,6 +114,7 @@ static void put_node(Writer *w, Val v, const Place *place) {
     put(w, n->num_results);
     for (uint32_t k = 0; k < n->num_results; k++) put_type(w, &n->types[k]);
     put_attr(w, v, n);
+    if (n->op == OP_row_scan) put_region(w, n->attr.body);
     if (place) put(w, place->level), put(w, place->phase);
 }
 

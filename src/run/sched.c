@@ -116,6 +116,13 @@ static void run_part(const Sched *s, int64_t part, int64_t chunk, char *slot) {
     s->job->code->part(s->job->args, s->phase, c.row, c.edge, c.edge_end, state, slot);
 }
 
+/* A row of several parts is its first part's. */
+static void run_whole(const Sched *s, int64_t chunk, char *slot) {
+    const Chunk *c = s->job->csr->chunks + chunk;
+    bool again = chunk > 0 && c[-1].part && c[-1].row == c->row;
+    if (!again) s->job->code->rows(s->job->args, c->row, c->row_end, slot);
+}
+
 static void first_sweep(void *ctx, int64_t g) {
     const Sched *s = ctx;
     char *slot = slot_of_group(s, g);
@@ -123,7 +130,8 @@ static void first_sweep(void *ctx, int64_t g) {
     if (slot) s->job->code->slot_begin(s->job->args, slot);
     for (int64_t k = chunks.begin; k < chunks.end; k++) {
         Chunk c = chunk_at(s, k);
-        if (c.part) run_part(s, s->split.part_of_chunk[k], k, slot);
+        if (c.part && s->job->whole_rows) run_whole(s, k, slot);
+        else if (c.part) run_part(s, s->split.part_of_chunk[k], k, slot);
         else s->job->code->rows(s->job->args, c.row, c.row_end, slot);
     }
 }
@@ -195,9 +203,19 @@ static Status split_begin(Sched *s) {
     return split->states ? ST_OK : ST_NOMEM;
 }
 
+/* The blocks of the longest row; all slots' together are no more than those of every edge. */
+static uint64_t blocks_begin(Sched *s) {
+    const Job *job = s->job;
+    int64_t most = job->csr->max_degree, edges = job->args->num_edges,
+            n = (int64_t)job->block_edges;
+    if (most > n && s->num_slots > edges / most) s->num_slots = edges / most;
+    return (uint64_t)((most + n - 1) / n) * job->block_bytes;
+}
+
 static Status slots_begin(Sched *s) {
     s->num_slots = s->num_chunks < 1 ? 1 : s->num_chunks < MAX_SLOTS ? s->num_chunks : MAX_SLOTS;
     s->slot_stride = round_up(s->job->slot_size);
+    if (s->job->block_edges) s->slot_stride += round_up(blocks_begin(s));
     s->slots = buf_alloc((size_t)s->num_slots * s->slot_stride, "slots of sums over everything");
     return s->slots ? ST_OK : ST_NOMEM;
 }
@@ -233,7 +251,8 @@ static Sched plan_chunks(const Job *job) {
 Status sched_run(const Job *job) {
     Sched s = plan_chunks(job);
     Status status = ST_OK;
-    if (job->csr && job->num_phases && job->csr->has_split) status = split_begin(&s);
+    bool splits = job->csr && job->num_phases && job->csr->has_split && !job->whole_rows;
+    if (splits) status = split_begin(&s);
     if (!status && job->has_slots) status = slots_begin(&s);
     if (!status) status = sweep_and_join(&s);
     if (!status) finish_slots(&s);

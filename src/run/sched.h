@@ -17,6 +17,8 @@ typedef struct {
     const Csr *csr; /* of the kernel's map; NULL: rows alone */
     int64_t num_phases;
     bool has_slots;
+    bool whole_rows;                   /* no row is split */
+    uint64_t block_edges, block_bytes; /* Image's */
     int64_t
         width; /* elements of a row or an edge: below SMALL_WORK in all, the caller runs alone */
 } Job;

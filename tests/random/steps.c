@@ -382,6 +382,71 @@ static void softmax(Decoder *d) {
     decode_put(d, ir_part(d->f, both, 0), size);
 }
 
+/* ---- scans ---- */
+
+/* What the body does to a state s with x and y; results stay about as large as its operands. */
+static Val body_step(Fn *f, uint32_t kind, Val s, Val x, Val y) {
+    Val half = ir_const_like(f, s, 0.5);
+    switch (kind) {
+    case 0: return ir_add(f, s, x);
+    case 1: return ir_max(f, s, ir_sub(f, x, y));
+    case 2: return ir_where(f, ir_lt(f, s, y), ir_add(f, x, s), ir_mul(f, s, half));
+    case 3: return ir_tanh(f, ir_add(f, ir_mul(f, s, x), y));
+    case 4: return ir_fma(f, s, half, ir_mul(f, x, y));
+    default: return ir_min(f, ir_neg(f, s), y);
+    }
+}
+
+/* Two states, the second of which may count in another dtype; the states before and a product on the
+ * way. */
+static Fn *scan_body(Decoder *d, Dtype t, bool counts, bool gives) {
+    Fn *f = ir_new(d->f->arena, "body");
+    Type scalar = type_scalar(t, SET_ALL), other = counts ? type_scalar(DT_i64, SET_ALL) : scalar;
+    Val s = ir_input(f, "s", scalar), n = ir_input(f, "n", other);
+    Val x = ir_input(f, "x", scalar), y = ir_input(f, "y", scalar);
+    Val next =
+        counts ? ir_add(f, n, ir_const(f, other, 1)) : body_step(f, decode_byte(d, 6), n, s, x);
+    ir_add_result(f, "s", body_step(f, decode_byte(d, 6), s, x, y));
+    ir_add_result(f, "n", next);
+    if (gives) ir_add_result(f, "before", s);
+    if (gives && decode_byte(d, 2))
+        ir_add_result(f, "made", ir_mul(f, ir_tanh(f, s), counts ? ir_cast(f, n, t) : y));
+    return f;
+}
+
+/* A state and its merge: sums and products of two states. */
+static Fn *tree_body(Decoder *d, Dtype t) {
+    Fn *f = ir_new(d->f->arena, "body");
+    Type scalar = type_scalar(t, SET_ALL);
+    Val a = ir_input(f, "a", scalar), b = ir_input(f, "b", scalar);
+    Val x = ir_input(f, "x", scalar), y = ir_input(f, "y", scalar);
+    ir_add_result(f, "a", ir_add(f, a, x));
+    ir_add_result(f, "b", decode_byte(d, 2) ? ir_max(f, ir_add(f, b, a), y) : ir_add(f, b, y));
+    return f;
+}
+
+static void row_scan(Decoder *d) {
+    double size;
+    Val x = fit_float(d, start(d, &size));
+    if (!fit_is_edges(d, ir_type(d->f, x)->set)) return;
+    Type t = type(d, x);
+    Map m = fit_map_from(d, t.set);
+    for (int r = 0; map_is_all(m); r++)
+        if (d->f->relations.data[r].edges == t.set) m = map_dst(r);
+    bool tree = decode_one_in(d, 4), counts = !tree && decode_one_in(d, 3);
+    bool gives = !tree && decode_byte(d, 2);
+    int flags = tree ? SCAN_tree : decode_byte(d, 2) ? SCAN_reverse : 0;
+    Type row = type_with_set(t, map_to(d->f, m));
+    Type second = counts ? type_with_dtype(row, DT_i64) : row;
+    Fn *body = tree ? tree_body(d, (Dtype)t.dtype) : scan_body(d, (Dtype)t.dtype, counts, gives);
+    Val operands[] = {fit_like(d, decode_pick(d), &row), fit_like(d, decode_pick(d), &second), x,
+                      fit_like(d, decode_pick(d), &t)};
+    Val v = ir_row_scan(d->f, &(Scan){m, flags, 2, 2, body}, operands);
+    for (uint32_t k = 0; k < body->results.len; k++)
+        if (k % 2 == 0 || decode_byte(d, 2))
+            decode_put(d, ir_part(d->f, v, k), size * size * 40 + 40);
+}
+
 /* ---- dense values whose axis is a set's extent ---- */
 
 static Val dense_value(Decoder *d) {
@@ -468,11 +533,12 @@ static void dense(Decoder *d) {
 
 void step_any(Decoder *d) {
     static void (*const steps[])(Decoder *) = {
-        elementwise, elementwise, elementwise, elementwise,  elementwise, elementwise, gather,
-        gather,      reduce,      reduce,      reduce,       rmax,        softmax,     matmul,
-        cast,        bcast,       reshape,     transpose,    slice,       pad,         concat,
-        degree,      new_input,   constant,    feature_fold, dense,       matmul,      feature_fold,
-        new_input,   elementwise, reduce,      softmax,      iota,        cumsum,
+        elementwise,  elementwise, elementwise, elementwise,  elementwise, elementwise,
+        gather,       gather,      reduce,      reduce,       reduce,      rmax,
+        softmax,      matmul,      cast,        bcast,        reshape,     transpose,
+        slice,        pad,         concat,      degree,       new_input,   constant,
+        feature_fold, dense,       matmul,      feature_fold, new_input,   elementwise,
+        reduce,       softmax,     iota,        cumsum,       row_scan,    row_scan,
     };
     steps[decode_byte(d, sizeof steps / sizeof *steps)](d);
     TIGA_ASSERT(!d->f->status);

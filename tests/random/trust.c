@@ -262,6 +262,10 @@ static void spread(Trust *t, Val v) {
     bool splits = divides((Op)n->op) && t->loose[n->args[n->num_args - 1]];
     if (splits) t->rough[v] = t->jumpy[v] = 1;
     if (t->rough[v] && is_step(f, v)) t->jumpy[v] = 1;
+    if (n->op == OP_row_scan) { /* its steps round, and may choose */
+        t->rough[v] |= t->sites == SITES_all;
+        t->jumpy[v] |= t->rough[v];
+    }
     if (is_site(t, v)) t->loose[v] = 1;
     if (is_site(t, v) && !t->exact[v]) t->rough[v] = 1;
     if (is_float && (n->op == OP_rmax || n->op == OP_fmax || is_largest(f, v))) t->loose[v] = 1;

@@ -1,0 +1,251 @@
+/* row_scan: the body inlined at every edge, its states in cells of the row.
+ *
+ * What a scan gives on its way is a cell of the edge at hand. Where a later phase reads it, it is kept: the
+ * row is swept in blocks of block_edges edges, whose places lie in the slot. A row of one block, the usual
+ * one, finds there in its next phase what the last one left. Of a longer row only the states before each
+ * block stay (block_bytes a block), and each later phase runs the earlier ones' scans over a block again
+ * before it sweeps it: memory for a block and a state a block, however long the row.
+ *
+ * A part of a split row (SCAN_tree; never kept) starts from its first edge's operands, and the body merges
+ * two parts. */
+#include "codegen/prim_llvm.h"
+
+enum { BLOCK_SIZE = 1 << 15, MIN_BLOCK = 16, MAX_BLOCK = 256, ALIGN = 64 };
+
+typedef LLVMValueRef V;
+
+static const Node *node_of(const Emit *e, const Acc *a) { return ir_node(e->f, a->anchor); }
+
+/* ---- analysis ---- */
+
+static void need(uint32_t *last, Val v, uint32_t phase) {
+    if (last[v] < phase) last[v] = phase;
+}
+
+/* last: by value, 1 + the last phase that asks for it. A scan that runs again asks for its operands after
+ * its own phase, since other scans of that phase may not. */
+void scan_find_kept(Emit *e) {
+    uint32_t *last = ARENA_ARRAY(e->arena, uint32_t, ir_count(e->f));
+    for (uint32_t k = 0; k < e->f->results.len; k++) {
+        Val v = e->f->results.data[k].val;
+        need(last, v, e->kernel->place[v].phase + 1u);
+    }
+    for (Val v = ir_count(e->f) - 1; v > 0; v--) {
+        const Node *n = ir_node(e->f, v);
+        Place p = e->kernel->place[v];
+        if (!e->info[v].live || p.level != LEVEL_edge || n->op == OP_gather) continue;
+        if (n->op == OP_result) {
+            e->info[v].kept = last[v] > p.phase + 1u;
+            if (e->info[v].kept) need(last, n->args[0], p.phase + 2u);
+            continue;
+        }
+        if (op_is_reduction((Op)n->op)) need(last, v, p.phase + 1u);
+        for (uint32_t k = 0; k < n->num_args; k++) need(last, n->args[k], last[v]);
+    }
+}
+
+static Val result_of(const Emit *e, Val anchor, uint32_t k) {
+    if (ir_node(e->f, anchor)->num_results == 1) return anchor;
+    for (Val v = anchor + 1; v < ir_count(e->f); v++) {
+        const Node *n = ir_node(e->f, v);
+        if (e->info[v].live && n->op == OP_result && n->args[0] == anchor && n->attr.index == k)
+            return v;
+    }
+    return 0;
+}
+
+void scan_new_cells(Emit *e, Acc *a) {
+    const Node *n = node_of(e, a);
+    int64_t num = type_numel(&n->types[0]);
+    bool kept = false;
+    a->kind = ACC_scan;
+    a->scan = ir_scan_of(n);
+    a->states = ARENA_ARRAY(e->arena, int, a->scan.num_states);
+    a->ys = ARENA_ARRAY(e->arena, int, n->num_results);
+    for (uint32_t k = 0; k < n->num_results; k++) {
+        Val v = result_of(e, a->anchor, k);
+        bool state = k < a->scan.num_states, keeps = v && !state && e->info[v].kept;
+        CellHome home = state ? CELL_row : keeps ? CELL_edge : CELL_local;
+        int cell = state || v ? cell_new(e, (Dtype)n->types[k].dtype, num, home) : NO_CELL;
+        if (v) e->info[v].cell = cell;
+        if (state) a->states[k] = cell;
+        else a->ys[k - a->scan.num_states] = cell;
+        kept |= keeps;
+    }
+    if (!kept) return;
+    a->again = ARENA_ARRAY(e->arena, int, a->scan.num_states);
+    for (uint32_t k = 0; k < a->scan.num_states; k++)
+        a->again[k] = cell_new(e, (Dtype)n->types[k].dtype, num, CELL_local);
+}
+
+void scan_lay_blocks(Emit *e) {
+    if (!e->edge_size) return;
+    e->block_edges = MAX_BLOCK;
+    while (e->block_edges > MIN_BLOCK && e->block_edges * e->edge_size > BLOCK_SIZE)
+        e->block_edges /= 2;
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        Acc *a = &e->accs.data[k];
+        if (!a->again) continue;
+        a->start = e->block_bytes;
+        for (uint32_t i = 0; i < a->scan.num_states; i++)
+            e->block_bytes += cell_bytes(e, &e->cells.data[a->states[i]]);
+    }
+    e->block_room = e->slot_size;
+    e->slot_size += e->block_edges * e->edge_size;
+}
+
+bool scan_is_reversed(const Emit *e, int phase) {
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        const Acc *a = &e->accs.data[k];
+        if (a->kind == ACC_scan && a->phase == phase) return a->scan.flags & SCAN_reverse;
+    }
+    return false;
+}
+
+/* ---- one edge ---- */
+
+typedef struct {
+    const Acc *a;
+    bool merges;
+} Step;
+
+typedef struct {
+    int cell;
+    Val init;
+} Init;
+
+static void init_block(Emit *e, Block b, void *ctx) {
+    const Init *s = ctx;
+    cell_store(e, s->cell, b, emit_eval(e, s->init, b));
+}
+
+void scan_init(Emit *e, const Acc *a) {
+    for (uint32_t k = 0; k < a->scan.num_states; k++) {
+        Init s = {a->states[k], node_of(e, a)->args[k]};
+        emit_ensure(e, s.init);
+        emit_blocks(e, e->cells.data[s.cell].n, init_block, &s);
+    }
+}
+
+/* The body's inputs, then what follows from them. */
+static void run_body(Emit *e, const Step *s, Block b, V *value) {
+    const Fn *body = s->a->scan.body;
+    uint32_t n = s->a->scan.num_states;
+    for (uint32_t k = 0; k < body->inputs.len; k++) {
+        V in = k < n       ? cell_load(e, s->a->states[k], b)
+               : s->merges ? cell_load_from(e, s->a->states[k - n], b)
+                           : emit_eval(e, node_of(e, s->a)->args[k], b);
+        value[body->inputs.data[k].val] = in;
+    }
+    for (Val v = 1; v < ir_count(body); v++) {
+        const Node *node = ir_node(body, v);
+        V *args = ARENA_ARRAY(e->arena, V, node->num_args);
+        for (uint32_t k = 0; k < node->num_args; k++) args[k] = value[node->args[k]];
+        Dtype d = (Dtype)node->types[0].dtype;
+        if (node->op == OP_input) continue;
+        if (node->op == OP_constant) value[v] = emit_const(e, d, node->attr.bits, b.lanes);
+        else if (node->op == OP_cast)
+            value[v] =
+                elem_cast(e, args[0], (Dtype)ir_type(body, node->args[0])->dtype, d, b.lanes);
+        else value[v] = elem_apply(e, node, args);
+    }
+}
+
+static void step_block(Emit *e, Block b, void *ctx) {
+    const Step *s = ctx;
+    const Fn *body = s->a->scan.body;
+    uint32_t n = s->a->scan.num_states;
+    V *value = ARENA_ARRAY(e->arena, V, ir_count(body));
+    run_body(e, s, b, value);
+    for (uint32_t k = 0; k < body->results.len; k++) {
+        V y = value[body->results.data[k].val];
+        int cell = k < n ? s->a->states[k] : s->a->ys[k - n];
+        if (e->seed && !s->merges && k < n) {
+            V is_seed = LLVMBuildICmp(e->builder, LLVMIntEQ, e->pos, e->seed, "");
+            y = SEL(is_seed, value[body->inputs.data[n + k].val], y);
+        }
+        if (cell != NO_CELL) cell_store(e, cell, b, y);
+    }
+}
+
+static void step(Emit *e, const Acc *a, bool merges) {
+    Step s = {a, merges};
+    emit_blocks(e, type_numel(&node_of(e, a)->types[0]), step_block, &s);
+}
+
+void scan_step(Emit *e, const Acc *a) { step(e, a, false); }
+
+void scan_merge(Emit *e, const Acc *a) { step(e, a, true); }
+
+/* ---- blocks ---- */
+
+static V times(Emit *e, V n, uint64_t bytes) { return emit_mul(e, n, emit_i64(e, (int64_t)bytes)); }
+
+static V in_slot(Emit *e, uint64_t offset) {
+    return emit_at(e, e->slot, emit_i64(e, (int64_t)offset));
+}
+
+void scan_at_edge(Emit *e) {
+    if (!e->block_first) return;
+    V number = LLVMBuildSub(e->builder, e->pos, e->block_first, "");
+    V place = emit_at(e, in_slot(e, e->block_room), times(e, number, e->edge_size));
+    for (uint32_t k = 0; k < e->cells.len; k++) {
+        Cell *c = &e->cells.data[k];
+        if (c->home == CELL_edge) c->ptr = emit_at(e, place, emit_i64(e, (int64_t)c->offset));
+    }
+}
+
+/* The states before the block: put where they are read again, or from there. */
+static void transfer_states(Emit *e, const Acc *a, V block, bool in) {
+    V at = emit_at(e, in_slot(e, e->slot_size + a->start), times(e, block, e->block_bytes));
+    for (uint32_t k = 0; k < a->scan.num_states; k++) {
+        cell_transfer(e, in ? a->again[k] : a->states[k], at, in);
+        at = emit_at(e, at, emit_i64(e, (int64_t)cell_bytes(e, &e->cells.data[a->states[k]])));
+    }
+}
+
+/* The phase's scans that something is kept of, from the states before the block. */
+static void run_again(Emit *e, int phase, V block, V first, V last) {
+    VEC(Acc) scans = {0};
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        Acc a = e->accs.data[k];
+        if (!a.again || a.phase != phase) continue;
+        transfer_states(e, &a, block, true);
+        a.states = a.again;
+        *vec_push(e->arena, &scans) = a;
+    }
+    if (!scans.len) return;
+    Loop l = edges_begin(e, phase, first, last);
+    for (uint32_t k = 0; k < scans.len; k++) acc_step(e, &scans.data[k]);
+    emit_loop_end(e, &l);
+}
+
+static void keep_states(Emit *e, int phase, V block) {
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        const Acc *a = &e->accs.data[k];
+        if (a->again && a->phase == phase) transfer_states(e, a, block, false);
+    }
+}
+
+void scan_sweep(Emit *e, int phase, void (*sweep)(Emit *e, int phase, V first, V last)) {
+    V size = emit_i64(e, (int64_t)e->block_edges), one = emit_i64(e, 1);
+    V count = LLVMBuildSub(e->builder, e->row_end, e->row_begin, "");
+    V num = emit_add(e, count, LLVMBuildSub(e->builder, size, one, ""));
+    num = LLVMBuildUDiv(e->builder, num, size, "");
+    V many = LLVMBuildICmp(e->builder, LLVMIntSGT, count, size, "");
+    Loop l = emit_loop(e, emit_i64(e, 0), num, one);
+    V block = l.index;
+    if (scan_is_reversed(e, phase))
+        block = LLVMBuildSub(e->builder, LLVMBuildSub(e->builder, num, one, ""), block, "");
+    V first = e->block_first = emit_add(e, e->row_begin, emit_mul(e, block, size));
+    V end = emit_add(e, first, size);
+    V inside = LLVMBuildICmp(e->builder, LLVMIntSLT, end, e->row_end, "");
+    V last = LLVMBuildSelect(e->builder, inside, end, e->row_end, "");
+    If more = emit_if(e, many);
+    for (int p = 0; p < phase; p++) run_again(e, p, block, first, last);
+    keep_states(e, phase, block);
+    emit_if_end(e, &more);
+    sweep(e, phase, first, last);
+    emit_loop_end(e, &l);
+    e->block_first = NULL;
+}
