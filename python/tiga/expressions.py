@@ -193,7 +193,7 @@ def _program(builder: Any, count: int) -> Program:
     program = _programs.get(key)
     if program is None:
         if len(_programs) >= _MOST_PROGRAMS:
-            del _programs[next(iter(_programs))]
+            _programs.pop(next(iter(_programs)), None)
         program = _programs[key] = Program(builder.program(), [f"x{k}" for k in range(count)], ["out"])
     return program
 

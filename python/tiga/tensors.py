@@ -303,7 +303,7 @@ def _tracked(requires_grad: bool, dtype: dtypes.DType) -> bool:
 def from_numpy(array: np.ndarray, requires_grad: bool = False) -> Tensor:
     """A tg.Tensor on the memory of a NumPy array."""
     arrays.check("from_numpy", array, "param")
-    return _on(array, None, requires_grad)
+    return _on(np.asarray(array), None, requires_grad)
 
 
 def from_dlpack(array: Any, requires_grad: bool = False) -> Tensor:
