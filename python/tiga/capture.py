@@ -36,10 +36,11 @@ class Captures:
 
     def __init__(self, kernel: Any, homogeneous: bool) -> None:
         self.kernel = kernel
-        self.stage = Stage(homogeneous, self._find)
+        self.stage = Stage(homogeneous, self._find, self._scalar)
         self.hidden: dict[str, Getter] = {}  # input name -> where its tensor is
         self._guards: dict[Any, tuple[Getter, Any]] = {}
         self._names: dict[int, str] = {}  # id of a tensor -> input name
+        self._scalars: dict[str, str] = {}  # path of a number -> input name
         self._keep: list[Any] = []  # so that ids stay theirs
         self._roots: list[tuple[str, Getter, Any]] = []
         self._rebuilt: dict[int, Any] = {}
@@ -56,6 +57,8 @@ class Captures:
             return self.rebuild(value, getter)
         if not isinstance(value, types.ModuleType):
             self._guard(path, getter, value)
+            if type(value) in _NUMBERS:
+                return _NUMBERS[type(value)](value, path, getter)
             if not isinstance(value, (*_BY_VALUE, float)):
                 self._roots.append((path, getter, value))
         return value
@@ -63,14 +66,27 @@ class Captures:
     def _hide(self, path: str, getter: Getter, tensor: Any) -> str:
         """The input name of the tensor at a place: one place's, if several hold the same tensor."""
         if id(tensor) not in self._names:
-            name = re.sub(r"[^\w.]", "_", path)
-            while name in self.hidden:
-                name += "_"
+            name = self._new_name(path)
             self._names[id(tensor)] = name
             self.hidden[name] = getter
             self._keep.append(tensor)
             self._guards[name] = (getter, None)
         return self._names[id(tensor)]
+
+    def _scalar(self, number: Any) -> int:
+        """A number read from a place, where it meets a staged value: given at run time, so that another value finds
+        the code of this one."""
+        name = self._scalars.get(number.path)
+        if name is None:
+            name = self._scalars[number.path] = self._new_name(number.path)
+            self.hidden[name] = number.getter
+        return self.stage.builder.scalar(name, isinstance(number, int))
+
+    def _new_name(self, path: str) -> str:
+        name = re.sub(r"[^\w.]", "_", path)
+        while name in self.hidden:
+            name += "_"
+        return name
 
     def _guard(self, path: str, getter: Getter, value: Any) -> None:
         self._guards.setdefault(path, (getter, value))
@@ -255,6 +271,27 @@ def _children(path: str, getter: Getter, value: Any) -> Iterator[tuple[str, Gett
         for name, item in list(getattr(value, "__dict__", {}).items()):
             hidden = name in ("_parameters", "_buffers", "_modules")  # nn.Module's own
             yield path if hidden else f"{path}.{name}", _item(at, name), item
+
+
+class _Float(float):
+    """A float that was read from a place: a float to Python, an input to the program."""
+
+    def __new__(cls, value: float, path: str, getter: Getter) -> _Float:
+        self = float.__new__(cls, value)
+        self.path, self.getter = path, getter
+        return self
+
+
+class _Int(int):
+    """An int that was read from a place, likewise."""
+
+    def __new__(cls, value: int, path: str, getter: Getter) -> _Int:
+        self = int.__new__(cls, value)
+        self.path, self.getter = path, getter
+        return self
+
+
+_NUMBERS: dict[type, Any] = {float: _Float, int: _Int}
 
 
 class _Shadow:

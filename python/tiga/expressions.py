@@ -17,10 +17,9 @@ import numpy as np
 from . import _tiga, dtypes, threads
 from .graph import Graph
 from .operand import Operand
-from .programs import Program
+from .programs import Program, program_of
 
 MOST_OPERATIONS = 64  # of one program: an expression that grows beyond it gets its largest operand's value
-_MOST_PROGRAMS = 1024
 _EXACT = {"pow", "power"}  # operations whose numbers decide what is computed
 
 NOWHERE = Graph.regular(0, 0)  # where programs without a relation run
@@ -153,9 +152,6 @@ def _operand(builder: Any, name: str, kind: tuple[Any, Any]) -> int:
     return builder.scalar(name, first is int) if second is None else builder.number(second)
 
 
-_programs: dict[bytes, Program] = {}
-
-
 def express(root: Any, is_leaf: Callable[[Any], bool]) -> tuple[Program, tuple[Any, ...]]:
     """The program of root's operations down to its leaves, and the leaves: its inputs in order, tensors and
     numbers."""
@@ -164,8 +160,10 @@ def express(root: Any, is_leaf: Callable[[Any], bool]) -> tuple[Program, tuple[A
     leaves: list[Any] = []
 
     def take(x: Any, kind: Any) -> int:
-        leaves.append(x)
-        return _operand(builder, f"x{len(leaves) - 1}", kind)
+        value = _operand(builder, f"x{len(leaves)}", kind)
+        if type(kind[0]) is int or kind[1] is None:  # not a number that is part of the program
+            leaves.append(x)
+        return value
 
     todo = [root]
     while todo:
@@ -184,18 +182,7 @@ def express(root: Any, is_leaf: Callable[[Any], bool]) -> tuple[Program, tuple[A
         passed_on = node.name == "detach"
         ids[id(t)] = operands[0] if passed_on else builder.apply(node.name, tuple(operands), node.ints)
     builder.out("out", ids[id(root)])
-    return _program(builder, len(leaves)), tuple(leaves)
-
-
-def _program(builder: Any, count: int) -> Program:
-    """The program that a builder holds, made where there is none like it."""
-    key = builder.key()
-    program = _programs.get(key)
-    if program is None:
-        if len(_programs) >= _MOST_PROGRAMS:
-            _programs.pop(next(iter(_programs)), None)
-        program = _programs[key] = Program(builder.program(), [f"x{k}" for k in range(count)], ["out"])
-    return program
+    return program_of(builder), tuple(leaves)
 
 
 def has_value(t: Any) -> bool:

@@ -195,7 +195,9 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Value:
 
 def pow(x: Any, exponent: Any) -> Value:
     """x to a power, as C's pow; whole exponents up to 64 by products, +-0.5 by a root."""
-    return _apply("pow", x, operator.index(exponent) if hasattr(exponent, "_fixed") else exponent)
+    if hasattr(exponent, "_fixed") or isinstance(exponent, int):
+        exponent = int(exponent)  # part of the program, as what a place holds is not
+    return _apply("pow", x, float(exponent) if isinstance(exponent, float) else exponent)
 
 
 def cast(x: Any, dtype: Any) -> Value:

@@ -105,6 +105,21 @@ class Program:
         return self._halves[wrt]
 
 
+_MOST_KEPT = 512
+_kept: dict[bytes, Program] = {}
+
+
+def program_of(builder: Any) -> Program:
+    """The program that a builder holds: one made before, where there is one like it."""
+    key = builder.key()
+    program = _kept.get(key)
+    if program is None:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+        program = _kept[key] = Program(builder.program())
+    return program
+
+
 class Halves(NamedTuple):
     """forward takes the program's inputs and gives its results and then residuals; backward takes the
     inputs, the cotangents and the residuals, in this order."""

@@ -37,13 +37,19 @@ PLACES = ("parameter", "sources", "destinations", "edges", "nodes")
 
 
 class Stage:
-    """One capture: the builder, and how a tensor met on the way becomes a parameter."""
+    """One capture: the builder, and how a tensor, or a number read from a place, becomes a parameter."""
 
     is_tracing = True
 
-    def __init__(self, homogeneous: bool, tensor: Callable[[Any], str] | None = None) -> None:
+    def __init__(
+        self,
+        homogeneous: bool,
+        tensor: Callable[[Any], str] | None = None,
+        scalar: Callable[[Any], int] | None = None,
+    ) -> None:
         self.builder = _tiga.Builder(homogeneous)
         self._tensor = tensor
+        self._scalar = scalar
         self._names: dict[int, str] = {}  # of inputs, for messages
         self._widens = arrays.widens()
 
@@ -53,6 +59,8 @@ class Stage:
             if x._stage is not self:
                 raise TypeError("a staged value of another call is used here; values do not outlive their call")
             return x._id
+        if self._scalar is not None and hasattr(x, "getter"):
+            return self._scalar(x)
         kind = arrays.kind_of(x)
         if kind in (arrays.FLOAT, arrays.INT) or isinstance(x, (bool, np.bool_)):
             return self.builder.number(x.item() if isinstance(x, np.generic) else x)

@@ -12,7 +12,7 @@ from typing import Any
 from . import arrays, reducers
 from .capture import Captures
 from .multi import keys_of, map_values
-from .programs import ALL, Program
+from .programs import ALL, Program, program_of
 from .staged import IntParam, Value
 
 RESULT = "out"
@@ -189,7 +189,7 @@ class Tracer:
         for key in keys or [None]:
             name = self._result_name(key or RESULT)
             self.stage.builder.out(name, (result[key] if key else self._on_nodes(result))._id)
-        return self._finish(Program(self.stage.builder.program()), keys)
+        return self._finish(program_of(self.stage.builder), keys)
 
     def _check_names(self) -> None:
         for name in self.arguments.names:

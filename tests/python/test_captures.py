@@ -150,6 +150,29 @@ def test_a_changed_number_traces_again():
     assert kernel.cache_info == tg.CacheInfo(1, 4)
 
 
+def test_a_changed_number_compiles_nothing():
+    class Kernel(tg.MessagePassing):
+        def __init__(self):
+            self.scale, self.shift, self.power = 1.0, 1, 2
+
+        def edge(self, src, dst, edge):
+            assert isinstance(self.scale, float) and self.shift in range(10)
+            offset = self.shift if self.scale > 0 else 0
+            return src.x**self.power * self.scale + offset
+
+    kernel = Kernel()
+    assert run(kernel) == [10, 2, 5]
+    programs = {id(kernel.last_variant.inputs)}
+    for kernel.scale, kernel.shift, expected in ((2.0, 3, [21, 5, 11]), (0.5, 0, [4.5, 0.5, 2])):
+        assert run(kernel) == expected
+        programs.add(id(kernel.last_variant.inputs))
+    assert len(programs) == 1 and kernel.cache_info.misses == 3
+    kernel.power = 1
+    assert run(kernel) == [1.5, 0.5, 1]
+    kernel.scale = -1.0
+    assert run(kernel) == [-3, -1, -2]
+
+
 def test_signed_zero_and_nan_are_values():
     class Kernel(Counting):
         def edge(self, src, dst, edge):

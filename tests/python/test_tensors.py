@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import tiga as tg
-from tiga import expressions
+from tiga import programs
 
 RNG = np.random.default_rng(3)
 A = RNG.standard_normal((3, 4)).astype(np.float32)
@@ -173,20 +173,24 @@ def test_one_form_compiles_once():
         return tg.relu(x * k + 1).sum(axis=0)
 
     form(tg.from_numpy(A), 1.0).numpy()
-    before = len(expressions._programs)
+    before = len(programs._kept)
     for k in (2.0, -3.5, 1e9):
         np.testing.assert_allclose(form(tg.from_numpy(B), k).numpy(), np.maximum(B * k + 1, 0).sum(0), rtol=1e-5)
-    assert len(expressions._programs) == before
+    assert len(programs._kept) == before
+    assert (tg.from_numpy(A) ** 2).tolist() == (tg.from_numpy(A) * tg.from_numpy(A)).tolist()
+    x = tg.from_numpy(A)
+    assert (x * x).tolist() == (x**2).tolist()
+    before = len(programs._kept)
     form(tg.from_numpy(A[:2]), 1.0).numpy()
-    assert len(expressions._programs) == before + 1
+    assert len(programs._kept) == before + 1
 
 
 def test_long_loops_stay_small():
     x = tg.zeros(3)
-    before = len(expressions._programs)
+    before = len(programs._kept)
     for _ in range(1000):
         x = x + 1
-    assert x.tolist() == [1000] * 3 and len(expressions._programs) <= before + 2
+    assert x.tolist() == [1000] * 3 and len(programs._kept) <= before + 2
     for _ in range(50):
         x = x + x
     assert x.tolist() == [1000 * 2.0**50] * 3
