@@ -12,10 +12,10 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test bench ulp install reference fmt lint tidy asan ubsan tsan memcheck fuzz size clean
+.PHONY: help bootstrap build demo test bench bench-quick ulp install reference fmt lint tidy asan ubsan tsan memcheck fuzz size clean
 
 help: ## this list
-	@sed -n 's/^\([a-z ]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z -]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
 
 bootstrap:
 	@tools/bootstrap
@@ -32,8 +32,12 @@ demo: build ## the examples (ARGS="..." passes arguments)
 test: build ## every test, C then Python
 	@tools/test $(BUILD)
 
-bench: build ## the benchmarks (ARGS="..." passes arguments)
+bench: build ## the benchmarks beside their peers (ARGS="..." passes arguments): bench/out
+	@$(PYTHON) -m pip install -qq --disable-pip-version-check -r bench/requirements.txt || echo "bench: some peers are not installed"
 	@$(PYTHON) bench/run.py --build $(BUILD) $(ARGS)
+
+bench-quick: ## the same, smaller, in under three minutes
+	@$(MAKE) --no-print-directory bench ARGS="--quick $(ARGS)"
 
 ulp: build ## measure the elementwise functions, every float32 (minutes): docs/ulp.md
 	@$(CC) -std=gnu17 -O3 -march=native -ffp-contract=off -pthread -Isrc tests/test_vmath.c -o $(BUILD)/ulp -lcmocka -lm
