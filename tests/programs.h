@@ -440,6 +440,37 @@ static inline void feature_max(const P *p) {
     OUT("y", SUM(MUL(lse, top)));
 }
 
+/* Numbers below rows: degrees, so that no world's input has to be whole. */
+static inline Val kinds(const P *p, Map m, int rows) {
+    Val d = ir_degree(p->f, m);
+    return ir_mod(p->f, d, ir_const_like(p->f, d, rows));
+}
+
+static inline void embedding(const P *p) {
+    Val table = in(p, "T", SET_ALL, 2, 3, 2), kind = SRC(kinds(p, p->src, 3));
+    Val row = ir_take(p->f, ir_gather(p->f, table, map_all(p->E)), kind);
+    Val other = ir_take(p->f, ir_gather(p->f, table, map_all(p->E)), DST(kinds(p, p->dst, 3)));
+    OUT("y", SUM(MUL(row, ADD(other, SRC(in(p, "x", p->U, 1, 2))))));
+}
+
+/* A matrix for each kind of edge. */
+static inline void typed_matrices(const P *p) {
+    Val table = ir_gather(p->f, in(p, "W", SET_ALL, 3, 4, 2, 3), map_all(p->E));
+    Val w = ir_take(p->f, table, ir_cast(p->f, SRC(kinds(p, p->src, 4)), DT_i32));
+    Val y = ir_matmul(p->f, to_shape(p, SRC(in(p, "x", p->U, 1, 2)), 2, 1, 2), w);
+    OUT("y", SUM(ir_tanh(p->f, y)));
+}
+
+/* Several indices a node, into its own table, and back. */
+static inline void own_tables(const P *p) {
+    Fn *f = p->f;
+    Val k = to_shape(p, kinds(p, p->dst, 2), 1, 1), parts[] = {k, k, ir_const_like(f, k, 1)};
+    Val index = ir_concat(f, parts, 3, 0), own = in(p, "T", p->V, 2, 2, 2);
+    Val rows = ir_take(f, MUL(own, own), index); /* [3, 2] */
+    OUT("y", ir_put(f, index, MUL(rows, in(p, "s", SET_ALL, 2, 3, 2)), 2));
+    OUT("z", SUM(DST(ir_take(f, ir_tanh(f, own), kinds(p, p->dst, 2)))));
+}
+
 static inline void running_sums(const P *p) {
     Val x = MUL(SRC(in(p, "x", p->U, 2, 2, 3)), in(p, "w", p->E, 2, 2, 1));
     Val y = ir_tanh(p->f, ir_cumsum(p->f, MUL(x, x), 1, false));
@@ -600,6 +631,9 @@ static const Program programs[] = {
     PROGRAM(softmax_over_all),
     PROGRAM(feature_moves),
     PROGRAM(feature_max),
+    PROGRAM(embedding),
+    PROGRAM(typed_matrices),
+    PROGRAM(own_tables),
     PROGRAM(running_sums),
     PROGRAM(variance),
     PROGRAM(per_edge_matrices),

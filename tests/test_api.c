@@ -171,6 +171,30 @@ static void test_second_gradient(void **state) {
     tg_graph_free(g);
 }
 
+/* table[index]: the message names array, position, value and limit; the program goes on. */
+static void test_index_out_of_range(void **state) {
+    (void)state;
+    const float table[] = {1, 2, 3, 4};
+    int32_t kind[] = {0, 1, 1, 2, 0};
+    float out[6];
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *p = tg_program_new("out = sum(T[edge.kind])");
+    tg_arg args[] = {
+        {"T", tg_f32(table, 2, 2)}, {"edge.kind", tg_i32(kind, 5)}, {"out", tg_f32(out, 3, 2)}};
+    for (int round = 0; round < 2; round++) {
+        kind[3] = 2;
+        assert_int_equal(tg_run(p, g, args, 3), TG_ERANGE);
+        assert_string_equal(
+            tg_errmsg(), "index 'edge.kind' on r.edges at 3: 2 is out of range for 'T' of 2 rows");
+        kind[3] = 1;
+        assert_int_equal(tg_run(p, g, args, 3), TG_OK);
+        const float want[] = {4, 6, 3, 4, 4, 6};
+        assert_memory_equal(out, want, sizeof want);
+    }
+    tg_program_free(p);
+    tg_graph_free(g);
+}
+
 /* Straight-line code checks once: NULL passes through and the first message stays. */
 static void test_null_passes_through(void **state) {
     (void)state;
@@ -563,6 +587,7 @@ int main(void) {
         cmocka_unit_test(test_bound_call),
         cmocka_unit_test(test_unbound_outputs_are_not_computed),
         cmocka_unit_test(test_second_gradient),
+        cmocka_unit_test(test_index_out_of_range),
         cmocka_unit_test(test_null_passes_through),
         cmocka_unit_test(test_bad_bindings),
         cmocka_unit_test(test_sets_without_a_relation),

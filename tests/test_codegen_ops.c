@@ -201,6 +201,35 @@ static Val random_cumsum(Random *r, Val v) {
     return rank ? ir_cumsum(r->f, v, (int)draw(r, (uint64_t)rank), draw(r, 2)) : v;
 }
 
+/* v as indices of that shape, below `rows`. */
+static Val indices(Random *r, Val v, int rank, const int64_t *dim, int64_t rows) {
+    Type t = *ir_type(r->f, v);
+    v = ir_cast(r->f, v, draw(r, 2) ? DT_i32 : DT_i64);
+    if (t.rank) v = ir_fmax(r->f, v, (1u << t.rank) - 1);
+    v = ir_bcast(r->f, v, dim, rank);
+    return ir_mod(r->f, v, ir_const_like(r->f, v, (double)rows));
+}
+
+/* Rows of v by a value's elements, or by its largest where those are many. */
+static Val random_take(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    Val by = pick(r);
+    Type w = *ir_type(r->f, by);
+    if (t.rank == 0 || type_numel(&t) == 0) return v;
+    bool many = type_numel(&w) * type_numel(&t) / t.dim[0] > MOST_ELEMENTS || w.rank + t.rank > 6;
+    if (many || draw(r, 2)) return ir_take(r->f, v, indices(r, by, 0, NULL, t.dim[0]));
+    Val index = ir_cast(r->f, by, DT_i64);
+    return ir_take(r->f, v, ir_mod(r->f, index, ir_const_like(r->f, index, (double)t.dim[0])));
+}
+
+static Val random_put(Random *r, Val v) {
+    Type t = *ir_type(r->f, v);
+    int rank = t.rank ? (int)draw(r, (uint64_t)t.rank) : 0;
+    int64_t rows = 1 + (int64_t)draw(r, 3);
+    if (t.rank > 4 || type_numel(&t) == 0) return v;
+    return ir_put(r->f, indices(r, pick(r), rank, t.dim, rows), v, rows);
+}
+
 static Val random_elem(Random *r, Val v) {
     Type t = *ir_type(r->f, v);
     Val w = pick(r);
@@ -217,8 +246,9 @@ static Val random_elem(Random *r, Val v) {
 
 static Val random_step(Random *r) {
     static Val (*const steps[])(Random *, Val) = {
-        random_transpose, random_slice,  random_pad,  random_bcast, random_reshape, random_concat,
-        random_fold,      random_matmul, random_elem, random_elem,  random_cumsum};
+        random_transpose, random_slice, random_pad,    random_bcast, random_reshape,
+        random_concat,    random_fold,  random_matmul, random_elem,  random_elem,
+        random_cumsum,    random_take,  random_put};
     return steps[draw(r, sizeof steps / sizeof *steps)](r, pick(r));
 }
 

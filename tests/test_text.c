@@ -111,6 +111,23 @@ static Val build_cumsum(const Case *c, Op op) {
     return ir_emit(c->f, op, (Val[]){x_input(c)}, 1, &(Attr){.ints = ints, .num_ints = 2});
 }
 
+/* Indices by twos, or one; of the tables that rank leaves room for. */
+static Type index_type(const Case *c) {
+    return type_of(c->rank == 2 ? DT_i64 : DT_i32, c->set, c->rank == 3, (int64_t[]){2});
+}
+
+static Val build_take(const Case *c, Op op) {
+    (void)op;
+    return ir_take(c->f, x_input(c), input(c, "edge.kind", index_type(c)));
+}
+
+static Val build_put(const Case *c, Op op) {
+    Type t = case_type(c);
+    (void)op;
+    if (c->rank == 3) t.dim[0] = 2;
+    return ir_put(c->f, input(c, "edge.kind", index_type(c)), input(c, "x", t), 5);
+}
+
 static Val build_matmul(const Case *c, Op op) {
     Type a = case_type(c), b = a;
     (void)op;

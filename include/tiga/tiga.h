@@ -214,7 +214,9 @@ typedef struct {
  * not computed; names that the program does not know are refused. Compiles on first use of a
  * combination of dtypes, feature shapes and layouts (milliseconds), else finds the code in memory or on
  * disk. An array is rows x feature shape: num_edges rows for "edge.w", of a parameter the shape alone.
- * Outputs may overlap inputs, which are read first; not each other. */
+ * Outputs may overlap inputs, which are read first; not each other. After TG_ERANGE (an index of
+ * table[index] that is out of range; the message names array, position, value and rows) outputs hold
+ * anything. */
 TG_API tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args,
                         size_t num_args);
 

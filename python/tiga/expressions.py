@@ -9,6 +9,7 @@ itself, its operands before it."""
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -199,7 +200,11 @@ def realize(t: Any) -> None:
         data = VIEWS[node.name](node.args[0].numpy(), node.ints, t._shape)
     else:
         program, leaves = express(t, has_value)
-        (data,) = Call(program, NOWHERE, leaves).run()
+        try:
+            (data,) = Call(program, NOWHERE, leaves).run()
+        except IndexError as error:  # tensors have no names: those of the program are its own
+            said = re.sub(r"for 'x\d+' of", "for a table of", re.sub(r"index 'x\d+'", "index", str(error)))
+            raise IndexError(said) from None
     t._data = data
     if not t.requires_grad:
         t._node = None

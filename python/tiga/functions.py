@@ -369,8 +369,21 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Value:
 # ---- indexing ----
 
 
+def take(table: Any, index: Any) -> Value:
+    """Rows of a param by a staged integer: table[index]; of a staged table, each element's own rows.
+
+    An index outside the table, negative ones too, raises IndexError when the call runs."""
+    return _apply("take", table, index)
+
+
+def gather(table: Any, index: Any) -> Value:
+    """As take."""
+    return _apply("gather", table, index)
+
+
 def getitem(x: Value, index: Any) -> Value:
-    """x[:, 2], x[..., 1:3], x[:, None]: numbers, slices, None and ... over feature axes."""
+    """x[:, 2], x[..., 1:3], x[:, None]: numbers, slices, None and ... over feature axes; table[edge.kind],
+    table[edge.kind, :3]: rows of a param by a staged integer, which stands first."""
     items = list(index) if isinstance(index, tuple) else [index]
     named = len([i for i in items if i is not None and i is not Ellipsis])
     dots = [k for k, i in enumerate(items) if i is Ellipsis]
@@ -390,10 +403,23 @@ def _index_axis(x: Value, axis: int, item: Any) -> tuple[Value, int]:
     if isinstance(item, slice):
         whole = item == slice(None)
         return (x if whole else _slice(x, axis, item)), axis + 1
+    if arrays.is_array(item) or (isinstance(item, Value) and not hasattr(item, "_fixed")):
+        return _rows(x, axis, item)
     number = hasattr(item, "_fixed") if isinstance(item, Value) else hasattr(item, "__index__")
-    if not number or arrays.is_array(item):
-        raise NotImplementedError("indexing with arrays or staged values is not built yet (use numbers and slices)")
+    if not number:
+        raise NotImplementedError(f"indexing with {type(item).__name__}: use numbers, slices and staged integers")
     return _apply("index", x, ints=(axis, operator.index(item))), axis
+
+
+def _rows(x: Value, axis: int, index: Any) -> tuple[Value, int]:
+    """A table's rows; the axes of index come first, the row axis of edges or nodes before them."""
+    if axis > 0 or (x.ndim and x.shape[0] is ROWS):
+        raise NotImplementedError(
+            "an index that is a tensor or a staged value stands first, in a param: table[index] "
+            "(of each edge's own table: tg.take(x, index))"
+        )
+    rows = x._stage.value(index)
+    return take(x, rows), rows.ndim
 
 
 def _slice(x: Value, axis: int, item: slice) -> Value:
@@ -493,6 +519,8 @@ for _name, _method in {
     "where": _where_method,
     "amax": max,
     "amin": min,
+    "take": take,
+    "gather": gather,
     "__getitem__": getitem,
     "__pow__": pow,
     "__round__": round,

@@ -168,6 +168,10 @@ static const Expr *complete(Parser *s, Expr *e) {
         if (e->args[k]->height >= e->height) e->height = e->args[k]->height + 1;
     for (uint32_t k = 0; k < e->num_keywords; k++)
         if (e->keywords[k].value->height >= e->height) e->height = e->keywords[k].value->height + 1;
+    for (uint32_t k = 0; k < e->num_items; k++) {
+        const Expr *at = e->items[k].start;
+        if (at && at->height >= e->height) e->height = at->height + 1;
+    }
     if (e->height <= MAX_HEIGHT) return e;
     return expected(
         s,

@@ -171,19 +171,32 @@ static bool slice_bounds(Meaning *m, const Item *item, int64_t *start, int64_t *
 
 static bool takes_none(const Item *item) { return item->start && is_none(item->start); }
 
-static Val index_axis(Meaning *m, Val v, const Item *item, int64_t axis) {
-    int64_t ints[4] = {axis};
+/* table[index]: the first feature axis gives way to the index's own; *axis is behind those then. */
+static Val index_rows(Meaning *m, Val v, const Expr *e, bool on_edges, int64_t *axis) {
+    if (*axis != (ir_type(m->b->f, v)->set != SET_ALL))
+        return fault(m, e, ST_INVAL,
+                     "a position is a whole number (an index that is a value "
+                     "stands first)");
+    Val index = value(m, e, on_edges), args[] = {v, index};
+    m->at = e->at;
+    v = index ? build_call(m->b, "take", args, 2, NULL, 0) : 0;
+    if (v) *axis = (ir_type(m->b->f, v)->set != SET_ALL) + ir_type(m->b->f, index)->rank;
+    return v;
+}
+
+static Val index_axis(Meaning *m, Val v, const Item *item, bool on_edges, int64_t *at) {
+    int64_t axis = *at, ints[4] = {axis};
+    *at += item->slice || takes_none(item);
     if (!item->slice && takes_none(item)) return build_call(m->b, "unsqueeze", &v, 1, ints, 1);
     if (item->slice)
         return slice_bounds(m, item, &ints[1], &ints[2], &ints[3])
                    ? build_call(m->b, "slice", &v, 1, ints, 4)
                    : 0;
-    if (!whole_number(item->start, &ints[1]))
-        return fault(m, item->start, ST_INVAL, "a position is a whole number");
+    if (!whole_number(item->start, &ints[1])) return index_rows(m, v, item->start, on_edges, at);
     return build_call(m->b, "index", &v, 1, ints, 2);
 }
 
-/* Places are feature axes from the first on; "..." stands for all that are not named. */
+/* Places are feature axes from the first on, whole numbers, slices or a value first; "..." stands for all that are not named. */
 static Val index_value(Meaning *m, const Expr *e, bool on_edges) {
     int64_t component;
     const Expr *of = e->args[0];
@@ -205,8 +218,7 @@ static Val index_value(Meaning *m, const Expr *e, bool on_edges) {
             axis = ir_type(m->b->f, v)->rank + (ir_type(m->b->f, v)->set != SET_ALL) - left;
             continue;
         }
-        v = index_axis(m, v, &e->items[k], axis);
-        axis += e->items[k].slice || takes_none(&e->items[k]);
+        v = index_axis(m, v, &e->items[k], on_edges, &axis);
     }
     return v;
 }

@@ -180,6 +180,10 @@ static int64_t numel(Emit *e, const Acc *a, int result) {
 
 void acc_step(Emit *e, const Acc *a) {
     const Node *n = node_of(e, a);
+    if (a->puts) {
+        table_sum(e, a, n->args[0]);
+        return;
+    }
     for (uint32_t k = a->scan.num_states; k < n->num_args; k++) emit_ensure(e, n->args[k]);
     switch (a->kind) {
     case ACC_scan: scan_step(e, a); break;
@@ -193,6 +197,10 @@ void acc_step(Emit *e, const Acc *a) {
 }
 
 void acc_merge(Emit *e, const Acc *a) {
+    if (a->puts) {
+        table_sum_merge(e, a);
+        return;
+    }
     switch (a->kind) {
     case ACC_scan: scan_merge(e, a); break;
     case ACC_reduce: emit_blocks(e, numel(e, a, 0), reduce_merge, (void *)a); break;
@@ -205,6 +213,7 @@ void acc_merge(Emit *e, const Acc *a) {
 }
 
 void acc_finish(Emit *e, const Acc *a) {
+    if (a->puts) table_sum_finish(e, a);
     if (a->kind != ACC_softmax) return;
     if (a->used[0]) emit_blocks(e, numel(e, a, 0), value_finish, (void *)a);
     if (a->used[2]) emit_blocks(e, numel(e, a, 1), score_finish, (void *)a);

@@ -1,6 +1,6 @@
 /* What lives where: which values get cells, which accumulators there are, how large the states are.
  *
- * A value gets a cell where it is made in memory (concat, pad, fsum, fmax, cumsum, matmul), read through a view
+ * A value gets a cell where it is made in memory (concat, pad, fsum, fmax, cumsum, put, matmul), read through a view
  * while it lies nowhere, needed one level further in, or wanted by several rolled loops. */
 #include "codegen/emit.h"
 
@@ -25,15 +25,12 @@ static bool is_view(Op op) {
     return op == OP_bcast || op == OP_transpose || op == OP_slice || op == OP_reshape;
 }
 
-static bool is_outer_gather(const Emit *e, Val v) {
-    Map m = ir_node(e->f, v)->attr.map;
-    return ir_op(e->f, v) == OP_gather && (map_is_all(m) || m == e->kernel->map);
-}
-
 static bool is_made_in_memory(const Emit *e, Val v) {
     Op op = ir_op(e->f, v);
     if (op == OP_matmul) return !analyze_is_outer(e, v);
-    return op == OP_fsum || op == OP_fmax || op == OP_concat || op == OP_pad || op == OP_cumsum;
+    if (op == OP_take) return table_is_made(e, v);
+    return op == OP_put || op == OP_fsum || op == OP_fmax || op == OP_concat || op == OP_pad ||
+           op == OP_cumsum;
 }
 
 /* ---- facts ---- */
@@ -58,6 +55,15 @@ static Status measure(Emit *e, const uint8_t *live) {
 
 static void note_view(Emit *e, Val v) { e->info[view_of(e, v).base].viewed = true; }
 
+/* Several indices are read one by one, rows of several values too; a table is read where it lies. */
+static void note_table(Emit *e, Val v) {
+    bool take = ir_op(e->f, v) == OP_take;
+    Val index = ir_arg(e->f, v, take), other = ir_arg(e->f, v, !take);
+    if (take && table_is_strided(e, v)) e->info[other].table_uses++;
+    else if (take || e->info[index].n > 1) note_view(e, other);
+    if (e->info[index].n > 1 && (!take || table_is_made(e, v))) note_view(e, index);
+}
+
 static void note_user(Emit *e, Val v) {
     const Node *n = ir_node(e->f, v);
     Op op = (Op)n->op;
@@ -71,6 +77,46 @@ static void note_user(Emit *e, Val v) {
         (op == OP_concat && !analyze_is_flat(e, v)))
         for (uint32_t k = 0; k < n->num_args; k++) note_view(e, n->args[k]);
     if ((op == OP_fsum || op == OP_fmax) && e->info[v].n != 1) note_view(e, n->args[0]);
+    if (op == OP_take || op == OP_put) note_table(e, v);
+}
+
+/* ---- sums of puts ---- */
+
+static bool sums_puts(const Emit *e, Val v) {
+    return ir_op(e->f, v) == OP_reduce && dtype_is_float((Dtype)ir_type(e->f, v)->dtype) &&
+           e->info[ir_arg(e->f, v, 0)].has_put;
+}
+
+static void note_puts(Emit *e, Val v) {
+    const Node *n = ir_node(e->f, v);
+    e->info[v].has_put = n->op == OP_put;
+    for (uint32_t k = 0; n->op == OP_add && e->info[v].uses == 1 && k < n->num_args; k++)
+        e->info[v].has_put |= e->info[n->args[k]].has_put;
+}
+
+/* What computing the terms of a sum of puts needs. */
+static void mark_terms(const Emit *e, Val v, uint8_t *computed) {
+    const Node *n = ir_node(e->f, v);
+    bool sum = n->op == OP_add && e->info[v].has_put;
+    if (!sum && n->op != OP_put) computed[v] = 1;
+    else
+        for (uint32_t k = 0; k < n->num_args; k++) {
+            if (sum) mark_terms(e, n->args[k], computed);
+            else computed[n->args[k]] = 1;
+        }
+}
+
+static void find_absorbed(Emit *e) {
+    uint8_t *computed = ARENA_ARRAY(e->arena, uint8_t, ir_count(e->f));
+    for (uint32_t k = 0; k < e->f->results.len; k++) computed[e->f->results.data[k].val] = 1;
+    for (Val v = ir_count(e->f) - 1; v > 0; v--) {
+        const Node *n = ir_node(e->f, v);
+        if (!e->info[v].live) continue;
+        e->info[v].absorbed = e->info[v].has_put && !computed[v];
+        if (e->info[v].absorbed) continue;
+        if (sums_puts(e, v)) mark_terms(e, n->args[0], computed);
+        for (uint32_t k = 0; !sums_puts(e, v) && k < n->num_args; k++) computed[n->args[k]] = 1;
+    }
 }
 
 /* ---- cells of values ---- */
@@ -93,14 +139,14 @@ static bool wants_cell(const Emit *e, Val v) {
 /* The value one level out that a gather along the own map, or to all, brings in. */
 static void note_crossing(Emit *e, Val gather) {
     Val x = ir_arg(e->f, gather, 0), base = view_of(e, x).base;
-    if (is_computed(e, base)) e->info[base].crosses = true;
+    if (is_computed(e, base) || ir_op(e->f, base) == OP_take) e->info[base].crosses = true;
     if (base == x && !e->info[x].viewed && is_small(e, x)) e->info[x].crosses = true;
 }
 
 static bool has_no_cell(const Emit *e, Val v) {
     Op op = ir_op(e->f, v);
     bool inline_constant = op == OP_constant && !e->info[v].viewed;
-    return op_is_reduction(op) || op == OP_result || inline_constant || is_outer_gather(e, v);
+    return op_is_reduction(op) || op == OP_result || inline_constant || view_is_outer_gather(e, v);
 }
 
 /* Large values that `end` alone computes do not go on a stack but behind the slots. */
@@ -111,12 +157,18 @@ static CellHome home_of(const Emit *e, Val v) {
     return i->crosses && level_of(e, v) == LEVEL_row ? CELL_row : CELL_local;
 }
 
+/* A spread input of which takes alone read rows, by its strides: it stays where it lies. */
+static bool is_table_alone(const Emit *e, Val gather) {
+    return e->info[gather].table_uses > 0 && e->info[gather].uses == e->info[gather].table_uses;
+}
+
 static void place_cells(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++)
-        if (e->info[v].live && is_outer_gather(e, v)) note_crossing(e, v);
+        if (e->info[v].live && view_is_outer_gather(e, v) && !is_table_alone(e, v))
+            note_crossing(e, v);
     for (Val v = 1; v < ir_count(e->f); v++) {
         Info *i = &e->info[v];
-        if (!i->live || has_no_cell(e, v)) i->crosses = false;
+        if (!i->live || i->absorbed || has_no_cell(e, v)) i->crosses = false;
         else if (i->crosses || wants_cell(e, v)) {
             i->cell = cell_new(e, (Dtype)ir_type(e->f, v)->dtype, i->n, home_of(e, v));
         }
@@ -193,7 +245,9 @@ static void add_acc(Emit *e, Val v) {
         a->weight = cell_new(e, d, scores, CELL_local);
         a->scale = cell_new(e, d, scores, CELL_local);
     }
-    a->sums = a->kind == ACC_softmax || (a->kind == ACC_reduce && dtype_is_float(d));
+    a->puts = sums_puts(e, v);
+    if (a->puts) a->cell[1] = cell_new(e, d, num, home);
+    a->sums = a->kind == ACC_softmax || (a->kind == ACC_reduce && dtype_is_float(d) && !a->puts);
     carry_new_cells(e, a);
     set_result_cells(e, a);
 }
@@ -215,6 +269,8 @@ Status analyze_run(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live) note_user(e, v);
     scan_find_kept(e);
+    for (Val v = 1; v < ir_count(e->f); v++) note_puts(e, v);
+    find_absorbed(e);
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live && op_is_reduction(ir_op(e->f, v))) add_acc(e, v);
     place_cells(e);

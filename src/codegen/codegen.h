@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 6 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 7 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {
@@ -42,6 +42,8 @@ typedef struct {
     const void *edge;       /* edge number by position; NULL: identity */
     int64_t num_rows, num_edges;
     const Buffer *buffers; /* inputs then results of the body */
+    int32_t
+        *fault; /* set to 1 by take and put where an index is out of range; row 0 stands in then */
 } KernelArgs;
 
 /* A row's state and the slots' state are structs laid out by the generator; the run time allocates

@@ -57,12 +57,14 @@ typedef struct {
     bool live, viewed; /* viewed: somebody reads it by a view or in the middle */
     bool crosses;      /* has a cell, for it is needed one level further in */
     bool kept;         /* given by a scan at each edge and read in a later phase */
+    bool has_put;      /* a put, or a sum of puts and others that one operation alone uses */
+    bool absorbed; /* such, and never computed: reduces add its rows where they belong (table.c) */
     int64_t n;
-    uint32_t uses;
-    int cell;    /* index or NO_CELL */
-    int copy;    /* index or NO_CELL: a factor of a matmul, laid out for it */
-    bool turned; /* copy: with its last two axes swapped */
-    int buffer;  /* of an input, else -1 */
+    uint32_t uses, table_uses; /* table_uses: as the table of a take that reads it by strides */
+    int cell;                  /* index or NO_CELL */
+    int copy;                  /* index or NO_CELL: a factor of a matmul, laid out for it */
+    bool turned;               /* copy: with its last two axes swapped */
+    int buffer;                /* of an input, else -1 */
 } Info;
 
 typedef enum { ACC_reduce, ACC_rmax, ACC_softmax, ACC_scan } AccKind;
@@ -73,11 +75,12 @@ typedef struct {
     AccKind kind;
     Level level; /* where its operand lives */
     int phase;
-    bool slot;             /* reduces to `all` */
-    bool used[3];          /* results that somebody reads */
-    int cell[3];           /* reduce: sum. rmax: M, count. softmax: a then o, m, sum then its log */
-    bool sums;             /* floats are added: in groups, see carry.c */
-    int carry[2][3];       /* cells of carry.c */
+    bool slot;       /* reduces to `all` */
+    bool used[3];    /* results that somebody reads */
+    int cell[3];     /* reduce: sum, rest. rmax: M, count. softmax: a then o, m, sum then its log */
+    bool sums;       /* floats are added: in groups, see carry.c */
+    bool puts;       /* a sum of puts: cell[1] holds what rounding lost, see table.c */
+    int carry[2][3]; /* cells of carry.c */
     LLVMValueRef at[3][3]; /* where groups are summed, in the function at hand */
     int weight, scale;     /* softmax: of one edge, in the score's shape */
     Scan scan;
@@ -227,11 +230,15 @@ LLVMValueRef elem_cast(Emit *e, LLVMValueRef value, Dtype from, Dtype to, unsign
 LLVMValueRef emit_eval(Emit *e, Val v, Block b);
 /* Fills the cells that evaluating v here needs and evaluates its scalars: before a loop over v. */
 void emit_ensure(Emit *e, Val v);
-LLVMValueRef eval_row_pointer(Emit *e, Val v); /* of an input, or a gathered one, at this element */
+LLVMValueRef eval_row_pointer(Emit *e, Val v); /* of an input, a gathered one, or a take, here */
+/* Byte offsets of the block's elements, over axes `first` and on of t, in a row of any strides. */
+LLVMValueRef eval_strided_offsets(Emit *e, int buffer, const Type *t, int first, Block b);
 LLVMValueRef buffer_data(Emit *e, int buffer);
 LLVMValueRef buffer_stride(Emit *e, int buffer, int axis);
 
 /* ---- view.c ---- */
+/* A gather along the kernel's own map or to all: the same row, known one level up. */
+bool view_is_outer_gather(const Emit *e, Val v);
 View view_of(const Emit *e, Val v);
 bool view_is_identity(const View *w, int64_t base_n);
 bool view_is_memory(const Emit *e, Val base); /* or will be, where it has a cell */
@@ -255,6 +262,20 @@ void scan_fill(Emit *e, Val v);  /* cumsum */
 void matmul_fill(Emit *e, Val v);
 void matmul_copy(Emit *e, Val factor);                      /* fills its copy */
 Val matmul_vector_side(const Emit *e, Val v, bool *turned); /* whose rows make the vectors */
+
+/* ---- table.c: rows by number ---- */
+bool table_is_made(const Emit *e, Val v);    /* a take that is filled, not pulled */
+bool table_is_memory(const Emit *e, Val v);  /* a take whose row is read where it lies */
+bool table_is_strided(const Emit *e, Val v); /* a take from an input by its strides */
+LLVMValueRef table_row_pointer(Emit *e, Val v);
+LLVMValueRef table_eval(Emit *e, Val v, Block b);
+void table_fill(Emit *e, Val v); /* take, put */
+/* Tells the run time of indices out of range, of what lives at that level (on edges: in that phase). */
+void table_check(Emit *e, Level level, int phase);
+/* Adds v, a sum of puts and others, to an accumulator of puts. */
+void table_sum(Emit *e, const Acc *a, Val v);
+void table_sum_merge(Emit *e, const Acc *a);
+void table_sum_finish(Emit *e, const Acc *a);
 
 /* ---- along.c: accumulators ---- */
 void acc_init(Emit *e, const Acc *a);

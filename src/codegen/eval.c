@@ -33,6 +33,7 @@ static LLVMValueRef element_of(Emit *e, Val v) {
 LLVMValueRef eval_row_pointer(Emit *e, Val v) {
     LLVMValueRef known = memo_get(e, v, KEY_pointer);
     if (known) return known;
+    if (ir_op(e->f, v) == OP_take) return memo_put(e, v, KEY_pointer, table_row_pointer(e, v));
     bool other = ir_op(e->f, v) == OP_gather;
     int buffer = e->info[other ? ir_arg(e->f, v, 0) : v].buffer;
     LLVMValueRef at = other ? e->col : element_of(e, v), ptr = buffer_data(e, buffer);
@@ -40,15 +41,14 @@ LLVMValueRef eval_row_pointer(Emit *e, Val v) {
     return memo_put(e, v, KEY_pointer, ptr);
 }
 
-/* Byte offsets of the block's elements in a row of any strides. */
-static LLVMValueRef strided_offsets(Emit *e, int buffer, const Type *t, Block b) {
+LLVMValueRef eval_strided_offsets(Emit *e, int buffer, const Type *t, int first, Block b) {
     LLVMValueRef i = emit_add(e, emit_splat(e, b.offset, b.lanes), emit_iota(e, b.lanes, 0, 1));
     LLVMValueRef at = emit_splat(e, emit_i64(e, 0), b.lanes);
     /* Lanes past the end stay inside. */
     LLVMValueRef last = emit_splat(e, emit_i64(e, b.n - 1), b.lanes);
     if (b.count < b.lanes)
         i = LLVMBuildSelect(e->builder, emit_mask(e, b.lanes, b.count), i, last, "");
-    for (int k = t->rank - 1; k >= 0; k--) {
+    for (int k = t->rank - 1; k >= first; k--) {
         if (t->dim[k] == 1) continue;
         LLVMValueRef dim = emit_splat(e, emit_i64(e, t->dim[k]), b.lanes);
         LLVMValueRef here = LLVMBuildURem(e->builder, i, dim, "");
@@ -65,7 +65,7 @@ static LLVMValueRef load_input(Emit *e, Val v, Val input, Block b) {
     Dtype d = (Dtype)t->dtype;
     LLVMValueRef ptr = eval_row_pointer(e, v);
     if (e->request->layout[buffer] == LAYOUT_strided && b.n > 1)
-        return emit_gather(e, ptr, strided_offsets(e, buffer, t, b), d, b.lanes);
+        return emit_gather(e, ptr, eval_strided_offsets(e, buffer, t, 0, b), d, b.lanes);
     ptr = emit_at(e, ptr, emit_mul(e, b.offset, emit_i64(e, dtype_size(d))));
     return emit_load(e, ptr, d, b.lanes, b.count, 1);
 }
@@ -110,6 +110,7 @@ static LLVMValueRef eval_by_op(Emit *e, Val v, Block b) {
             Dtype from = (Dtype)ir_type(e->f, x)->dtype;
             return elem_cast(e, emit_eval(e, x, b), from, (Dtype)n->types->dtype, b.lanes);
         }
+        if (n->op == OP_take) return table_eval(e, v, b);
         return n->op == OP_matmul ? eval_outer(e, v, b) : view_eval(e, v, b);
     case CLASS_along:
         if (n->op == OP_degree) return LLVMBuildSub(e->builder, e->row_end, e->row_begin, "");
@@ -146,6 +147,7 @@ static void fill(Emit *e, Val v) {
     if (op == OP_fsum || op == OP_fmax) fold_fill(e, v);
     else if (op == OP_concat || op == OP_pad) shape_fill(e, v);
     else if (op == OP_cumsum) scan_fill(e, v);
+    else if (op == OP_put || (op == OP_take && table_is_made(e, v))) table_fill(e, v);
     else if (op == OP_matmul && !analyze_is_outer(e, v)) matmul_fill(e, v);
     else emit_blocks(e, e->info[v].n, fill_block, &v);
 }
@@ -163,4 +165,5 @@ void emit_ensure(Emit *e, Val v) {
     memo_put(e, v, KEY_filled, e->args);
     if (e->info[v].cell != NO_CELL) fill(e, v);
     else if (e->info[v].n == 1) emit_eval(e, v, emit_scalar_block(e));
+    else if (n->op == OP_take && table_is_memory(e, v)) eval_row_pointer(e, v);
 }

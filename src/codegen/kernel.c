@@ -211,6 +211,7 @@ static bool is_level(const Emit *e, Val v, Level level) { return level_of(e, v) 
 
 /* What a row gives when its last phase ended. */
 static void row_results(Emit *e) {
+    table_check(e, LEVEL_row, 0);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (runs_at(&e->accs.data[k], LEVEL_row, 0)) acc_step(e, &e->accs.data[k]);
     for (uint32_t k = 0; k < e->f->results.len; k++)
@@ -245,6 +246,7 @@ static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef las
     Prefetch ahead = prefetch_new(e, phase);
     Loop l = edges_begin(e, phase, first, last);
     prefetch_emit(e, &ahead);
+    table_check(e, LEVEL_edge, phase);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (runs_at(&e->accs.data[k], LEVEL_edge, phase)) acc_step(e, &e->accs.data[k]);
     for (uint32_t k = 0; k < e->f->results.len; k++)
@@ -526,6 +528,8 @@ static void emit_end(Emit *e) {
     function_begin(e, entry_names[ENTRY_end], "pp");
     use_state(e, CELL_slot, param(e, 1), NULL);
     for_slot_accs(e, acc_finish);
+    table_check(e, LEVEL_once, 0);
+    table_check(e, LEVEL_last, 0);
     for (uint32_t k = 0; k < e->f->results.len; k++) {
         Val v = e->f->results.data[k].val;
         if (is_level(e, v, LEVEL_once) || is_level(e, v, LEVEL_last)) store_result(e, k, NULL);

@@ -71,8 +71,7 @@ static bool view_through(const Fn *f, Val cur, View *w) {
     return true;
 }
 
-/* A gather along the kernel's own map or to all: the same row, known one level up. */
-static bool is_outer_gather(const Emit *e, Val v) {
+bool view_is_outer_gather(const Emit *e, Val v) {
     if (ir_op(e->f, v) != OP_gather) return false;
     Map m = ir_node(e->f, v)->attr.map;
     return map_is_all(m) || m == e->kernel->map;
@@ -86,7 +85,7 @@ View view_of(const Emit *e, Val v) {
     if (e->info[v].n <= 0) return w;
     for (;;) {
         Op op = ir_op(e->f, w.base);
-        bool plain = op == OP_reshape || is_outer_gather(e, w.base);
+        bool plain = op == OP_reshape || view_is_outer_gather(e, w.base);
         bool view = op == OP_bcast || op == OP_transpose || op == OP_slice;
         if (plain) w.base = ir_arg(e->f, w.base, 0);
         else if (!view || !view_through(e->f, w.base, &w)) return w;
@@ -243,6 +242,7 @@ static bool is_dense_input(const Emit *e, Val v) {
 bool view_is_memory(const Emit *e, Val base) {
     if (e->info[base].cell != NO_CELL) return true;
     if (ir_op(e->f, base) == OP_gather) return is_dense_input(e, ir_arg(e->f, base, 0));
+    if (ir_op(e->f, base) == OP_take) return table_is_memory(e, base);
     return is_dense_input(e, base);
 }
 

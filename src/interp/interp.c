@@ -147,7 +147,7 @@ static Status (*const eval_rule[NUM_OPS])(const Eval *q) = {
 typedef struct {
     const Fn *f;
     const Value **of;
-    uint8_t *live;
+    uint8_t *live, *need; /* need: what is computed; live, but for runs that check alone */
 } Frame;
 
 static void mark_live(const Frame *w, const bool *is_wanted) {
@@ -159,11 +159,26 @@ static void mark_live(const Frame *w, const bool *is_wanted) {
             w->live[ir_arg(f, v, k)] = 1;
 }
 
+/* The indices of what is live, and what they need. */
+static void mark_indices(const Frame *w) {
+    uint32_t index;
+    for (Val v = ir_count(w->f) - 1; v > 0; v--) {
+        const Node *n = ir_node(w->f, v);
+        if (w->live[v] && table_op((Op)n->op, &index)) w->need[n->args[index]] = 1;
+        for (uint32_t k = 0; w->need[v] && k < n->num_args; k++) w->need[n->args[k]] = 1;
+    }
+}
+
 static Status frame_new(Run *run, const Fn *f, const bool *is_wanted, Frame *w) {
     *w = (Frame){.f = f};
     Status st = run_alloc(run, "table of values", ir_count(f), sizeof *w->of, &w->of);
     if (!st) st = run_alloc(run, "table of values", ir_count(f), sizeof *w->live, &w->live);
-    if (!st) mark_live(w, is_wanted);
+    if (st) return st;
+    mark_live(w, is_wanted);
+    w->need = w->live;
+    if (!run->checks_only) return ST_OK;
+    st = run_alloc(run, "table of values", ir_count(f), sizeof *w->need, &w->need);
+    if (!st) mark_indices(w);
     return st;
 }
 
@@ -185,6 +200,14 @@ static Status eval_node(Run *run, const Frame *w, Val v) {
     return eval_rule[n->op](&q);
 }
 
+/* A live operation that is not computed: its indices are looked at all the same. */
+static Status check_node(Run *run, const Frame *w, Val v) {
+    Eval q = {.run = run, .f = w->f, .node = ir_node(w->f, v)};
+    uint32_t index;
+    if (!w->live[v] || !table_op((Op)q.node->op, &index)) return ST_OK;
+    return table_check(&q, w->of[q.node->args[index]]);
+}
+
 /* inputs by f->inputs (those that nothing wanted needs may be NULL); results by f->results. */
 static Status run_values(Run *run, const Fn *f, const Value *const *inputs, const bool *is_wanted,
                          const Value **results) {
@@ -193,11 +216,12 @@ static Status run_values(Run *run, const Fn *f, const Value *const *inputs, cons
     if (st) return st;
     for (uint32_t k = 0; k < f->inputs.len; k++) {
         Binding b = f->inputs.data[k];
-        if (w.live[b.val] && !inputs[k]) return err_set(ST_NAME, "input '%s' is not bound", b.name);
+        if (w.need[b.val] && !inputs[k]) return err_set(ST_NAME, "input '%s' is not bound", b.name);
         w.of[b.val] = inputs[k];
     }
     for (Val v = 1; !st && v < ir_count(f); v++)
-        if (w.live[v] && ir_op(f, v) != OP_input) st = eval_node(run, &w, v);
+        if (ir_op(f, v) != OP_input)
+            st = w.need[v] ? eval_node(run, &w, v) : check_node(run, &w, v);
     for (uint32_t k = 0; !st && k < f->results.len; k++)
         if (is_wanted[k]) results[k] = w.of[f->results.data[k].val];
     return st;
@@ -221,14 +245,23 @@ static Status run_bound(Run *run, const Fn *f, const Array *inputs, const Array 
     }
     for (uint32_t k = 0; !st && k < f->results.len; k++) is_wanted[k] = outputs[k].data != NULL;
     if (!st) st = run_values(run, f, args, is_wanted, results);
-    for (uint32_t k = 0; !st && k < f->results.len; k++)
+    for (uint32_t k = 0; !st && !run->checks_only && k < f->results.len; k++)
         if (is_wanted[k]) store(results[k], &outputs[k]);
     return st;
 }
 
-Status interp_run(const Fn *f, const Domain *domain, const Array *inputs, const Array *outputs) {
-    Run run = {.domain = domain};
+static Status run_all(const Fn *f, const Domain *domain, const Array *inputs, const Array *outputs,
+                      bool checks_only) {
+    Run run = {.domain = domain, .checks_only = checks_only};
     Status st = run_bound(&run, f, inputs, outputs);
     run_free(&run);
     return st;
+}
+
+Status interp_run(const Fn *f, const Domain *domain, const Array *inputs, const Array *outputs) {
+    return run_all(f, domain, inputs, outputs, false);
+}
+
+Status interp_check(const Fn *f, const Domain *domain, const Array *inputs, const Array *outputs) {
+    return run_all(f, domain, inputs, outputs, true);
 }

@@ -21,6 +21,7 @@ typedef struct {
     Block *blocks;     /* everything allocated, freed at the end of the run */
     int64_t **end;     /* by relation's map: node of each edge, NULL until asked for */
     uint32_t num_maps; /* entries of end */
+    bool checks_only;  /* indices alone are computed, and checked */
 } Run;
 
 /* One operation being computed. */
@@ -61,6 +62,11 @@ void cast_elements(Dtype from, Dtype to, int64_t n, const char *a, char *out);
 /* out[i] = op(a[i], b[i], c[i]); dtype is that of the last operand; out may be a. */
 void elem_apply(Op op, Dtype dtype, int64_t n, const void *a, const void *b, const void *c,
                 void *out);
+
+/* Whether an operation reads or adds to rows by number; *index: the operand that holds the numbers. */
+bool table_op(Op op, uint32_t *index);
+/* ST_RANGE, naming the first, where an index of q's operation leads outside its table. */
+Status table_check(const Eval *q, const Value *index);
 
 Status eval_elem(const Eval *q);
 #define SHAPE(op, ...) Status eval_##op(const Eval *q);

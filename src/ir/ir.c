@@ -440,6 +440,14 @@ Val ir_cumsum(Fn *f, Val v, int axis, bool reverse) {
     return emit1(f, OP_cumsum, v, &(Attr){.ints = ints, .num_ints = 2});
 }
 
+Val ir_take(Fn *f, Val table, Val index) {
+    return ir_emit(f, OP_take, (Val[]){table, index}, 2, NULL);
+}
+
+Val ir_put(Fn *f, Val index, Val g, int64_t rows) {
+    return ir_emit(f, OP_put, (Val[]){index, g}, 2, &(Attr){.ints = &rows, .num_ints = 1});
+}
+
 Val ir_matmul(Fn *f, Val a, Val b) { return ir_emit(f, OP_matmul, (Val[]){a, b}, 2, NULL); }
 
 Val ir_gather(Fn *f, Val v, Map m) {

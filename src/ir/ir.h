@@ -199,6 +199,8 @@ Val ir_concat(Fn *f, const Val *parts, uint32_t num_parts, int axis);
 Val ir_fsum(Fn *f, Val v, uint32_t axes); /* a bit an axis; v itself where none */
 Val ir_fmax(Fn *f, Val v, uint32_t axes);
 Val ir_cumsum(Fn *f, Val v, int axis, bool reverse);
+Val ir_take(Fn *f, Val table, Val index);
+Val ir_put(Fn *f, Val index, Val g, int64_t rows);
 Val ir_matmul(Fn *f, Val a, Val b);
 Val ir_gather(Fn *f, Val v, Map m);         /* v itself along the map from all to all */
 Val ir_reduce(Fn *f, Val v, Map m);         /* sum */

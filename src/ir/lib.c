@@ -495,6 +495,8 @@ static const LibEntry table[] = {
     {"flatten", lib_flatten, 1, 1, true},
     {"slice", lib_slice, 1, 1, true},
     {"index", lib_index, 1, 1, true},
+    {"take", lib_take, 2, 2, false},
+    {"gather", lib_take, 2, 2, false},
     {"cumsum", lib_cumsum, 1, 1, true},
     {"cat", lib_cat, 1, 64, true},
     {"stack", lib_stack, 1, 64, true},

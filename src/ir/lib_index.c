@@ -1,4 +1,4 @@
-/* Along one feature axis: slices, positions, running sums. */
+/* Along one feature axis: slices, positions, rows by number, running sums. */
 #include "ir/lib_words.h"
 
 /* Every axis whole but one. */
@@ -69,4 +69,25 @@ Val lib_cumsum(Builder *b, const LibCall *c) {
     if (axis < 0) return 0;
     if (type(b, x)->dtype <= DT_i32) x = ir_cast(b->f, x, DT_i64);
     return ir_cumsum(b->f, x, axis, reverse);
+}
+
+/* Rows of a table by a value: of a parameter for each element, or each element's own. */
+Val lib_take(Builder *b, const LibCall *c) {
+    Val table = build_strong(b, c->args[0]), index = build_strong(b, c->args[1]);
+    if (!table || !index) return 0;
+    if (type(b, index)->dtype != DT_i32 && type(b, index)->dtype != DT_i64)
+        return build_fail(b, ST_TYPE, "%s: the index is %s, expected int32 or int64", c->name,
+                          build_describe(b, index));
+    if (type(b, table)->rank == 0)
+        return build_fail(b, ST_SHAPE, "%s of %s: a table needs a feature axis, its rows", c->name,
+                          build_describe(b, table));
+    Set own = type(b, table)->set, at = type(b, index)->set != SET_ALL ? type(b, index)->set : own;
+    if (own != SET_ALL && own != at)
+        return build_fail(b, ST_SHAPE,
+                          "%s: %s do not meet %s (gather node values to the edges with src(..) or "
+                          "dst(..))",
+                          c->name, build_describe(b, table), build_describe(b, index));
+    table = build_spread(b, table, at);
+    index = build_spread(b, index, at);
+    return table && index ? ir_take(b->f, table, index) : 0;
 }

@@ -22,6 +22,7 @@ static inline const Type *type(Builder *b, Val v) { return ir_type(b->f, v); }
 /* The functions of lib_index.c. */
 Val lib_slice(Builder *b, const LibCall *c);
 Val lib_index(Builder *b, const LibCall *c);
+Val lib_take(Builder *b, const LibCall *c);
 Val lib_cumsum(Builder *b, const LibCall *c);
 
 /* The functions of lib_elem.c. */

@@ -35,6 +35,7 @@
  *               "x takes y" is  x = ADD(x, y)  or  x = max(x, y) of op.def (a = x, b = y).
  *   cumsum      x = the first element, then x = ADD(x, the next one), along the axis from its start, or
  *               from its end where reverse is set.
+ *   put         x = 0, then x = ADD(x, g) for every row of g that is added there, in their order.
  *   matmul      x = MUL(a_0, b_0), then x = FMA(a_k, b_k, x) for k = 1, 2, ...; K = 0 gives 0.
  *
  * Integers wrap, whatever their order. What accumulates along a map (reduce, rmax, softmax) is

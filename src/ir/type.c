@@ -285,6 +285,51 @@ static Status infer_feature_fold(const Infer *q) {
     return ST_OK;
 }
 
+/* Axes `first` and on of from, behind those of out; false past the highest rank or for sets' extents. */
+static bool append_axes(Type *out, const Type *from, int first) {
+    for (int k = first; k < from->rank; k++) {
+        if (out->rank == MAX_RANK || dim_is_set(from->dim[k])) return false;
+        out->dim[out->rank++] = from->dim[k];
+    }
+    return true;
+}
+
+static Status check_index(const Infer *q, uint32_t k) {
+    if (arg(q, 0)->set != arg(q, 1)->set)
+        return fault(q, ST_SHAPE, "operands live on different sets (gather one first)");
+    if (arg(q, k)->dtype != DT_i32 && arg(q, k)->dtype != DT_i64)
+        return fault(q, ST_TYPE, "an index is int32 or int64");
+    return ST_OK;
+}
+
+static Status infer_take(const Infer *q) {
+    const Type *table = arg(q, 0);
+    Status st = check_index(q, 1);
+    if (st) return st;
+    if (table->rank == 0 || dim_is_set(table->dim[0]))
+        return fault(q, ST_SHAPE, "a table has rows: a first axis that is no set's extent");
+    *q->out = type_with_dtype(*arg(q, 1), (Dtype)table->dtype);
+    return append_axes(q->out, table, 1)
+               ? ST_OK
+               : fault(q, ST_SHAPE, "more than 8 axes, or a set's extent in the table");
+}
+
+static Status infer_put(const Infer *q) {
+    const Type *index = arg(q, 0), *g = arg(q, 1);
+    Status st = check_index(q, 0);
+    if (st) return st;
+    if (g->dtype == DT_bool) return fault(q, ST_TYPE, "not defined for bool");
+    if (q->attr->num_ints != 1 || q->attr->ints[0] < 0)
+        return fault(q, ST_SHAPE, "a number of rows is needed");
+    bool fits = g->rank >= index->rank;
+    for (int k = 0; fits && k < index->rank; k++) fits = g->dim[k] == index->dim[k];
+    if (!fits) return fault(q, ST_SHAPE, "the values' first axes are not those of the indices");
+    *q->out = type_of((Dtype)g->dtype, g->set, 1, q->attr->ints);
+    return append_axes(q->out, g, index->rank)
+               ? ST_OK
+               : fault(q, ST_SHAPE, "more than 8 axes, or a set's extent in a row");
+}
+
 static Status infer_cumsum(const Infer *q) {
     const Type *from = arg(q, 0);
     const int64_t *p = q->attr->ints; /* axis, reverse */

@@ -158,6 +158,20 @@ static Val rows_fold(Ctx r) {
     return ir_cast(r->f, ir_reduce(r->f, z, all), (Dtype)r->node->types->dtype);
 }
 
+static Val rows_take(Ctx r) {
+    Val index = operand(r, 1), table = r->args[0];
+    return finish(r,
+                  ir_take(r->f, ir_gather(r->f, table, map_all(ir_type(r->f, index)->set)), index));
+}
+
+/* The rows' own tables, summed. */
+static Val rows_put(Ctx r) {
+    Val index = operand(r, 0), g = operand(r, 1);
+    Val tables = ir_put(r->f, index, g, r->node->attr.ints[0]);
+    return ir_cast(r->f, ir_reduce(r->f, tables, map_all(ir_type(r->f, index)->set)),
+                   (Dtype)r->node->types->dtype);
+}
+
 static Val rows_cumsum(Ctx r) {
     int64_t axis = r->node->attr.ints[0];
     axis -= axis > out_axis(r);

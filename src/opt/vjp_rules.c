@@ -6,6 +6,7 @@
  *   bcast <-> fsum, slice <-> pad, enter <-> leave, gather <-> reduce
  *   reshape, transpose, cast between floats: the inverse;  concat: slices
  *   matmul(a, b)       matmul(g, tr b), matmul(tr a, g)
+ *   take <-> put       of the rows; the indices get none
  *   cumsum             the running sum from the other end
  *   fmax, rmax         shared evenly among ties:  where(m == up(M) or both NaN, up(g / ties), 0)
  *   softmax(s, v) = (o, M, l), p = exp((s - up(M)) - up(l)), 0 where s is infinitely far below M (a dead edge):
@@ -214,6 +215,12 @@ static Val cot_fmax(const Cot *q) {
     Val ties = ir_fsum(f, ir_cast(f, top, DT_i64), folded_axes(q));
     return keep_where(f, top, repeat_folded(q, even_share(f, q->g[0], ties)));
 }
+
+static Val cot_take(const Cot *q) {
+    return ir_put(q->f, arg(q, 1), q->g[0], arg_type(q, 0)->dim[0]);
+}
+
+static Val cot_put(const Cot *q) { return ir_take(q->f, q->g[0], arg(q, 0)); }
 
 static Val cot_cumsum(const Cot *q) {
     return ir_cumsum(q->f, q->g[0], (int)ints(q)[0], !ints(q)[1]);

@@ -52,10 +52,11 @@ static int64_t flops_of(const Count *c, Val v) {
         const Type *a = ir_type(f, n->args[0]);
         return times(times(2, numel_of(&n->types[0], c->size)), a->dim[a->rank - 1]);
     }
+    case OP_put: return numel_of(ir_type(f, n->args[1]), c->size);
+    case OP_reduce: return ir_op(f, n->args[0]) == OP_put ? 0 : first;
     case OP_cumsum:
     case OP_fsum:
-    case OP_fmax:
-    case OP_reduce: return first;
+    case OP_fmax: return first;
     case OP_rmax: return times(2, first);
     case OP_row_scan: {
         int64_t sum = 0;

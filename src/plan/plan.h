@@ -82,10 +82,11 @@ Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);
  *
  * traversals  kernels that visit an edge set        edge_visits  edges times phases
  * flops       an elementwise operation 1 an element (exp, log, tanh, div, sqrt, comparisons and select
- *             too; fma 2; n-ary n - 1); fsum, fmax, cumsum, reduce 1 an element taken in; rmax 2; softmax 4 a
+ *             too; fma 2; n-ary n - 1); fsum, fmax, cumsum, reduce 1 an element taken in (a
+ *             reduce of put adds no more: put is 1 an element of its rows); rmax 2; softmax 4 a
  *             score and 2 a value; matmul 2 M K N; moves 0. Edge values are counted in every phase
  *             that recomputes them, row values once a row.
- * bytes_read  what a row or an edge reads from buffers, gathered rows once an edge and phase; row
+ * bytes_read  what a row or an edge reads from buffers (a table once, its own one whole), gathered rows once an edge and phase; row
  *             pointers 8, the other end 4 an edge and phase where it is used, edge numbers 4 in source
  *             order where edge fields, edge results or the numbers themselves are touched (8 on sets of 2^31 and more)
  * bytes_written  results and buffers */

@@ -60,6 +60,7 @@ typedef struct {
     Step *steps;      /* by kernel */
     uint8_t *layouts; /* by KernelWires.first_flag and buffer */
     Buffer *buffers;  /* of the kernel that runs */
+    int32_t fault;    /* set by code that met an index out of range */
 } Call;
 
 /* ---- the Exec ---- */
@@ -363,11 +364,12 @@ static Status find_code(Call *c) {
 
 /* ---- running ---- */
 
-static Status run_code(const Call *c, uint32_t k) {
+static Status run_code(Call *c, uint32_t k) {
     const KernelWires *kw = &c->exec->wiring.kernels[k];
     const Kernel *kernel = kw->kernel;
     const Step *step = &c->steps[k];
     KernelArgs args = {.buffers = c->buffers,
+                       .fault = &c->fault,
                        .num_rows = kernel->rows == SET_ALL ? 1 : c->domain->set_size[kernel->rows]};
     if (step->csr) {
         args.row_ptr = step->csr->row_ptr;
@@ -389,7 +391,7 @@ static Status run_code(const Call *c, uint32_t k) {
     return sched_run(&job);
 }
 
-static Status run_kernel(const Call *c, uint32_t k) {
+static Status run_kernel(Call *c, uint32_t k) {
     const Wiring *w = &c->exec->wiring;
     const KernelWires *kw = &w->kernels[k];
     for (uint32_t i = 0; i < kw->num_buffers; i++) {
@@ -417,12 +419,19 @@ static Status copy_out(const Call *c) {
     return status;
 }
 
+/* Code says that an index was out of range, the interpreter which. */
+static Status name_fault(const Call *c) {
+    Status status = interp_check(c->exec->plan->program, c->domain, c->inputs, c->outputs);
+    return status ? status : err_set(ST_RANGE, "an index is out of range for its table");
+}
+
 static Status run_all(Call *c) {
     mark_needed(c);
     Status status = bind(c);
     if (!status) status = find_code(c);
     for (uint32_t k = 0; !status && k < c->exec->wiring.num_kernels; k++)
         if (c->steps[k].runs) status = run_kernel(c, k);
+    if (!status && c->fault) status = name_fault(c);
     return status ? status : copy_out(c);
 }
 

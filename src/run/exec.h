@@ -18,10 +18,10 @@ void exec_free(Exec *e); /* NULL is fine */
 
 /* Inputs by the program's inputs, outputs by its results; an output with data NULL is not bound, and
  * what it alone needs is not computed. Strides are any. Outputs may overlap inputs (they are written
- * after everything was read); what two outputs that overlap hold is not specified. With ST_INTR
- * outputs may be partly written, with every other failure they are untouched, unless memory ran out
- * half way. Callable from many threads at once; never unwinds. TIGA_EXEC=interp: the interpreter
- * runs instead. */
+ * after everything was read); what two outputs that overlap hold is not specified. With ST_INTR and
+ * with ST_RANGE (an index of take or put, see interp.h) outputs may be partly written, with every other
+ * failure they are untouched, unless memory ran out half way. Callable from many threads at once; never
+ * unwinds. TIGA_EXEC=interp: the interpreter runs instead. */
 Status exec_run(Exec *e, const Domain *domain, const Array *inputs, const Array *outputs);
 
 typedef struct {

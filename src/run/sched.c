@@ -213,8 +213,11 @@ static uint64_t blocks_begin(Sched *s) {
 }
 
 static Status slots_begin(Sched *s) {
-    s->num_slots = s->num_chunks < 1 ? 1 : s->num_chunks < MAX_SLOTS ? s->num_chunks : MAX_SLOTS;
     s->slot_stride = round_up(s->job->slot_size);
+    int64_t fit = s->slot_stride ? (int64_t)(MOST_SLOT_BYTES / s->slot_stride) : MAX_SLOTS;
+    s->num_slots = s->num_chunks < MAX_SLOTS ? s->num_chunks : MAX_SLOTS;
+    if (s->num_slots > fit) s->num_slots = fit;
+    if (s->num_slots < 1) s->num_slots = 1;
     if (s->job->block_edges) s->slot_stride += round_up(blocks_begin(s));
     s->slots = buf_alloc((size_t)s->num_slots * s->slot_stride, "slots of sums over everything");
     return s->slots ? ST_OK : ST_NOMEM;

@@ -8,7 +8,8 @@
 #include "codegen/codegen.h"
 #include "graph/graph.h"
 
-enum { MAX_SLOTS = 64, SMALL_WORK = 20000 };
+/* Slots of large sums are fewer: their bytes together stay within a bound. */
+enum { MAX_SLOTS = 64, MOST_SLOT_BYTES = 1 << 28, SMALL_WORK = 20000 };
 
 typedef struct {
     const KernelCode *code;

@@ -98,11 +98,20 @@ static uint32_t stored_wire(Wirer *w, const char *name, const Type *type) {
     return add_wire(w, wire);
 }
 
+/* A spread table that rows are taken from, and one that a row is put into, are no work. */
+static bool is_table(const Fn *f, Val v) {
+    if (ir_op(f, v) == OP_put) return true;
+    for (Val u = v + 1; ir_op(f, v) == OP_gather && u < ir_count(f); u++)
+        if (ir_op(f, u) == OP_take && ir_arg(f, u, 0) == v) return true;
+    return false;
+}
+
 static int64_t widest(const Kernel *k) {
     int64_t width = 1;
     for (Val v = 1; v < ir_count(k->body); v++) {
         const Type *t = ir_type(k->body, v);
-        int64_t n = t->set == SET_ALL && k->rows != SET_ALL ? 1 : type_numel(t);
+        bool once = t->set == SET_ALL && k->rows != SET_ALL;
+        int64_t n = once || is_table(k->body, v) ? 1 : type_numel(t);
         if (n > width) width = n;
     }
     return width;

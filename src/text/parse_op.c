@@ -186,6 +186,11 @@ static void attr_concat(Parser *p, OpText *o, Attr *a) {
     a->num_ints = 1;
 }
 
+static void attr_put(Parser *p, OpText *o, Attr *a) {
+    a->ints = prop_int(p, &o->props, "rows", true);
+    a->num_ints = 1;
+}
+
 static void attr_cumsum(Parser *p, OpText *o, Attr *a) {
     int64_t *ints = ARENA_ARRAY(p->arena, int64_t, 2);
     const int64_t *axis = prop_int(p, &o->props, "axis", true);
@@ -263,6 +268,7 @@ static void attr_row_scan(Parser *p, OpText *o, Attr *a) {
 #define attr_transpose attr_axes
 #define attr_fsum attr_fold
 #define attr_fmax attr_fold
+#define attr_take attr_none
 #define attr_matmul attr_none
 #define attr_gather attr_map
 #define attr_reduce attr_map

@@ -271,6 +271,10 @@ static void props_concat(Printer *p, Props *out, const Node *n) {
     print_prop(p, out, "axis", arena_printf(p->arena, "%lld : i64", (long long)n->attr.ints[0]));
 }
 
+static void props_put(Printer *p, Props *out, const Node *n) {
+    print_prop(p, out, "rows", arena_printf(p->arena, "%lld : i64", (long long)n->attr.ints[0]));
+}
+
 static void props_cumsum(Printer *p, Props *out, const Node *n) {
     props_concat(p, out, n);
     print_prop(p, out, "reverse", n->attr.ints[1] ? "true" : "false");
@@ -321,6 +325,7 @@ static void props_row_scan(Printer *p, Props *out, const Node *n) {
 #define props_transpose props_axes
 #define props_fsum props_fold
 #define props_fmax props_fold
+#define props_take props_none
 #define props_matmul props_none
 #define props_gather props_map
 #define props_reduce props_map

@@ -303,6 +303,53 @@ static void cumsum(Decoder *d) {
     decode_put(d, ir_cumsum(d->f, v, (int)axis, decode_byte(d, 2)), size);
 }
 
+/* Any value as indices below rows. */
+static Val indices(Decoder *d, Val v, int64_t rows, Set s) {
+    Type t = type(d, v);
+    int64_t one = 1;
+    if (type_numel(&t) > 32) v = fit_shape(d, v, 0, &one);
+    v = fit_set(d, fit_dtype(d, v, decode_byte(d, 2) ? DT_i32 : DT_i64), s);
+    return ir_mod(d->f, v, ir_const_like(d->f, v, (double)rows));
+}
+
+/* Rows of a parameter, or of another value on a set: what a table has no room for is left. */
+static void take(Decoder *d) {
+    Val v = decode_pick(d), table = decode_pick(d);
+    Set s = ir_type(d->f, v)->set;
+    double size = 2;
+    if (decode_byte(d, 3)) {
+        int64_t dim[MAX_RANK] = {1 + decode_byte(d, 9)};
+        int rank = 1;
+        while (rank < 3 && decode_byte(d, 2)) dim[rank++] = extent(d);
+        const char *name = arena_printf(d->f->arena, "x%u", d->num_inputs++);
+        table = ir_input(d->f, name, type_of(dtype(d), SET_ALL, rank, dim));
+    } else {
+        size = decode_size(d, table);
+    }
+    if (s == SET_ALL || (ir_type(d->f, table)->set != SET_ALL && decode_byte(d, 2)))
+        s = ir_type(d->f, table)->set;
+    table = fit_set(d, table, s);
+    Type t = type(d, table);
+    if (t.rank == 0 || t.rank > 3 || t.dim[0] == 0) return;
+    Val index = indices(d, v, t.dim[0], s);
+    if (ir_type(d->f, index)->rank + t.rank > 6) return;
+    if (type_numel(ir_type(d->f, index)) * type_numel(&t) / t.dim[0] > d->max_numel) return;
+    decode_put(d, ir_take(d->f, table, index), size);
+}
+
+static void put(Decoder *d) {
+    Val g = no_bool(d, decode_pick(d)), v = decode_pick(d);
+    const Type t = type(d, g);
+    int64_t rows = 1 + decode_byte(d, 5), n = type_numel(&t);
+    int rank = t.rank ? (int)decode_byte(d, t.rank) : 0;
+    int64_t count = 1;
+    for (int k = 0; k < rank; k++) count *= t.dim[k];
+    if (n && n / count * rows > d->max_numel) return;
+    double size = decode_size(d, g) * (double)(count + 1);
+    Val index = fit_shape(d, fit_dtype(d, v, DT_i32), rank, t.dim);
+    decode_put(d, ir_put(d->f, indices(d, index, rows, t.set), g, rows), size);
+}
+
 /* Rows times a parameter, or a product of two values on one set. */
 static void matmul(Decoder *d) {
     static const int64_t extents[] = {1, 2, 3, 4, 5, 8, 16, 17};
@@ -533,12 +580,12 @@ static void dense(Decoder *d) {
 
 void step_any(Decoder *d) {
     static void (*const steps[])(Decoder *) = {
-        elementwise,  elementwise, elementwise, elementwise,  elementwise, elementwise,
-        gather,       gather,      reduce,      reduce,       reduce,      rmax,
-        softmax,      matmul,      cast,        bcast,        reshape,     transpose,
-        slice,        pad,         concat,      degree,       new_input,   constant,
-        feature_fold, dense,       matmul,      feature_fold, new_input,   elementwise,
-        reduce,       softmax,     iota,        cumsum,       row_scan,    row_scan,
+        elementwise, elementwise, elementwise, elementwise,  elementwise, elementwise, gather,
+        gather,      reduce,      reduce,      reduce,       rmax,        softmax,     matmul,
+        cast,        bcast,       reshape,     transpose,    slice,       pad,         concat,
+        degree,      new_input,   constant,    feature_fold, dense,       matmul,      feature_fold,
+        new_input,   elementwise, reduce,      softmax,      iota,        cumsum,      row_scan,
+        row_scan,    take,        put,         take,
     };
     steps[decode_byte(d, sizeof steps / sizeof *steps)](d);
     TIGA_ASSERT(!d->f->status);

@@ -45,7 +45,9 @@ static bool is_largest(const Fn *f, Val v) {
 static bool is_site(const Trust *t, Val v) {
     Op op = ir_op(t->f, v);
     if (!dtype_is_float((Dtype)ir_type(t->f, v)->dtype)) return false;
-    if (op == OP_reduce || (is_part_of(t->f, v, OP_softmax) && !is_largest(t->f, v))) return true;
+    if (op == OP_reduce || op == OP_put ||
+        (is_part_of(t->f, v, OP_softmax) && !is_largest(t->f, v)))
+        return true;
     bool arithmetic = op == OP_add || op == OP_sub || op == OP_mul || op == OP_fma ||
                       op == OP_fsum || op == OP_matmul;
     return t->sites == SITES_all && arithmetic;
@@ -76,6 +78,7 @@ static Val abs_form(Fn *f, const Node *n, const Val *args, Val y) {
     if (op == OP_add || op == OP_sub) return fold_abs(f, OP_add, args, n->num_args);
     if (op == OP_fma) return ir_add(f, fold_abs(f, OP_mul, args, 2), abs_of(f, args[2]));
     if (op == OP_matmul) return ir_matmul(f, abs_of(f, args[0]), abs_of(f, args[1]));
+    if (op == OP_put) return ir_put(f, args[0], abs_of(f, args[1]), n->attr.ints[0]);
     TIGA_ASSERT(op == OP_reduce || op == OP_fsum);
     return ir_emit(f, op, (Val[]){abs_of(f, args[0])}, 1, &n->attr);
 }
@@ -93,7 +96,7 @@ static double num_terms(const Trust *t, Val v) {
     if (n->op == OP_result) n = ir_node(t->f, n->args[0]);
     const Type *x = ir_type(t->f, n->args[0]);
     if (n->op == OP_matmul) return (double)x->dim[x->rank - 1];
-    if (n->op == OP_fsum) {
+    if (n->op == OP_fsum || n->op == OP_put) {
         Array a = array_of(x, &t->env->domain);
         return (double)array_numel(&a);
     }
@@ -117,8 +120,9 @@ static Val largest(Fn *f, Val v) {
     return t.set == SET_ALL ? v : ir_part(f, ir_rmax(f, v, map_all(t.set)), 0);
 }
 
-/* How far v is from multiples of 1/8. */
+/* How far v is from multiples of 1/8; an index is none. */
 static Val fraction(Fn *f, Val v) {
+    if (!dtype_is_float((Dtype)ir_type(f, v)->dtype)) v = ir_cast(f, v, DT_f64);
     Val eight = ir_mul(f, v, ir_const_like(f, v, 8));
     return largest(f, ir_abs(f, ir_sub(f, eight, ir_floor(f, eight))));
 }

@@ -111,6 +111,23 @@ def _chunk(x: Any, chunks: int, dim: int = 0) -> Any:
     return _split(x, -(-x.shape[dim] // chunks), dim)
 
 
+def _rows(x: Any, index: Any, what: str, first: bool) -> Value:
+    """Of a param: an axis that is not its first, or a flattened index, has no meaning here."""
+    if not first:
+        raise NotImplementedError(f"{what} of a staged value: along the first axis of a param alone (table[index])")
+    return tg.getitem(x, index) if isinstance(x, Value) else tg.take(x, index)
+
+
+def _take(x: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Value:
+    return _rows(x, indices, "take", mode == "raise" and (axis == 0 or (axis is None and len(x.shape) == 1)))
+
+
+def _embedding(input: Any, weight: Any, padding_idx: Any = None, max_norm: Any = None, *args: Any, **kw: Any) -> Value:
+    if padding_idx is not None or max_norm is not None or kw.get("scale_grad_by_freq"):
+        raise NotImplementedError("embedding: padding_idx, max_norm and scale_grad_by_freq are not built")
+    return _rows(weight, input, "embedding", True)
+
+
 _UNARY = {
     "absolute": "abs",
     "fabs": "abs",
@@ -184,6 +201,9 @@ _RENAMED: dict[str, Callable[..., Any]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "linear": tg.linear,
+    "take": _take,
+    "index_select": lambda x, dim, index: _rows(x, index, "index_select", dim == 0),
+    "embedding": _embedding,
     "leaky_relu": lambda x, negative_slope=0.01, inplace=False: tg.leaky_relu(x, negative_slope),
     "elu": lambda x, alpha=1.0, inplace=False: tg.elu(x, alpha),
     "silu": lambda x, inplace=False: tg.silu(x),
