@@ -3,7 +3,7 @@
 #include "codegen_run.h"
 #include "plan_programs.h"
 
-static const double close32 = 1e-5, close64 = 1e-13;
+static const double close32 = 2e-5, close64 = 1e-13;
 
 /* ---- the planner's programs, with gradients ---- */
 

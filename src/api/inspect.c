@@ -99,7 +99,8 @@ static const char *lowerings(Arena *a, const Plan *plan) {
     return t.text;
 }
 
-static void explain_kernel(Text *t, const Plan *plan, uint32_t k, const CompileRequest *request) {
+static void explain_traversal(Text *t, const Plan *plan, uint32_t k,
+                              const CompileRequest *request) {
     const Kernel *kernel = &plan->kernels.data[k];
     const Fn *f = plan->program;
     if (kernel->map == MAP_NONE) {
@@ -114,6 +115,13 @@ static void explain_kernel(Text *t, const Plan *plan, uint32_t k, const CompileR
     text_putf(t, "%s: [schedule] %s: gathered rows %s into L2\n",
               request->prefetch ? "accepted" : "remark", kernel->name,
               request->prefetch ? "are prefetched" : "fit the cache and are not prefetched");
+}
+
+static void explain_kernel(Text *t, const Plan *plan, uint32_t k, const CompileRequest *request) {
+    const Kernel *kernel = &plan->kernels.data[k];
+    explain_traversal(t, plan, k, request);
+    text_putf(t, "accepted: [schedule] %s: %s: %s\n", kernel->name, plan_schedule(kernel),
+              plan_schedule_why(kernel));
 }
 
 static Status explain_body(void *ctx) {

@@ -26,6 +26,7 @@ static struct {
     {"TENSOR_BACKEND", "native, auto or python-oracle (the interpreter)"},
     {"BUFFERS", "bytes of freed results kept for reuse (default: 1 GiB or a quarter of memory)"},
     {"TARGET", "cpu,+feature,-feature: generate code for these (default: this machine)"},
+    {"SCHEDULE", "edge-lanes,feature-lanes,..: use this schedule where a kernel can"},
     {"CODEGEN", "path of the code generator (default: beside the library)"},
 };
 enum { NUM_SWITCHES = sizeof table / sizeof *table };

@@ -5,6 +5,7 @@
 #include "codegen/emit.h"
 
 enum {
+    NARROW_MOST = 4,      /* features that sums over edges keep lanes for */
     FEW_BLOCKS = 4,       /* of an input worth keeping in registers through an inner loop */
     MOST_COPIED = 1 << 16 /* elements of a factor */
 };
@@ -248,6 +249,8 @@ static void add_acc(Emit *e, Val v) {
     a->puts = sums_puts(e, v);
     if (a->puts) a->cell[1] = cell_new(e, d, num, home);
     a->sums = a->kind == ACC_softmax || (a->kind == ACC_reduce && dtype_is_float(d) && !a->puts);
+    bool few = num > 0 && num <= NARROW_MOST;
+    a->narrow = a->sums && a->kind == ACC_reduce && a->level == LEVEL_edge && few;
     carry_new_cells(e, a);
     set_result_cells(e, a);
 }

@@ -258,7 +258,7 @@ int64_t emit_num_blocks(const Emit *e, int64_t n) {
 
 bool emit_rolled(const Emit *e, int64_t n) { return emit_num_blocks(e, n) > e->max_unroll; }
 
-static Block fixed_block(Emit *e, int64_t n, int64_t number) {
+Block emit_fixed_block(Emit *e, int64_t n, int64_t number) {
     unsigned lanes = emit_lanes(e, n);
     int64_t left = n - number * lanes;
     return (Block){.n = n,
@@ -268,14 +268,14 @@ static Block fixed_block(Emit *e, int64_t n, int64_t number) {
                    .offset = emit_i64(e, number * lanes)};
 }
 
-Block emit_scalar_block(Emit *e) { return fixed_block(e, 1, 0); }
+Block emit_scalar_block(Emit *e) { return emit_fixed_block(e, 1, 0); }
 
 void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
     if (emit_rolled(e, n)) {
         emit_block_loop(e, n, fn, ctx);
         return;
     }
-    for (int64_t k = 0; k < emit_num_blocks(e, n); k++) fn(e, fixed_block(e, n, k), ctx);
+    for (int64_t k = 0; k < emit_num_blocks(e, n); k++) fn(e, emit_fixed_block(e, n, k), ctx);
 }
 
 void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
@@ -290,7 +290,7 @@ void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
                .rolled = true};
     fn(e, b, ctx);
     emit_loop_end(e, &l);
-    if (whole * lanes < n) fn(e, fixed_block(e, n, whole), ctx);
+    if (whole * lanes < n) fn(e, emit_fixed_block(e, n, whole), ctx);
 }
 
 /* ---- memo ---- */

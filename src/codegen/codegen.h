@@ -9,11 +9,12 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 7 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 8 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {
     LAYOUT_rows, /* features dense and row major; only the stride between rows is a run-time value */
+    LAYOUT_dense,  /* the same, and rows follow each other: known to edge lanes alone */
     LAYOUT_strided /* every stride is a run-time value, of any sign */
 } Layout;
 

@@ -65,6 +65,7 @@ typedef struct {
     int copy;                  /* index or NO_CELL: a factor of a matmul, laid out for it */
     bool turned;               /* copy: with its last two axes swapped */
     int buffer;                /* of an input, else -1 */
+    LLVMValueRef tile; /* lanes.c: its elements on a tile's edges, in the function at hand */
 } Info;
 
 typedef enum { ACC_reduce, ACC_rmax, ACC_softmax, ACC_scan } AccKind;
@@ -81,6 +82,8 @@ typedef struct {
     bool sums;       /* floats are added: in groups, see carry.c */
     bool puts;       /* a sum of puts: cell[1] holds what rounding lost, see table.c */
     int carry[2][3]; /* cells of carry.c */
+    bool narrow;     /* sums of few features over edges: in the lanes of a group */
+    LLVMValueRef lanes; /* narrow, one edge at a time: the group's lanes, in the function at hand */
     LLVMValueRef at[3][3]; /* where groups are summed, in the function at hand */
     int weight, scale;     /* softmax: of one edge, in the score's shape */
     Scan scan;
@@ -124,6 +127,12 @@ typedef struct {
     Memo **memo;                 /* by value */
     VEC(Val) log;                /* memoised values, in order */
     int64_t next_loop;
+    struct {                          /* edge lanes: see lanes.c and tile.c */
+        LLVMValueRef pos, mask;       /* the first lane's position; lanes that are there */
+        LLVMValueRef edge, col, row;  /* index vectors */
+        LLVMValueRef first, end, ids; /* of the tile: slots of positions; rows of its edges */
+        LLVMValueRef limit;           /* position that no tile passes */
+    } lane;
     LLVMTypeRef vt, vi; /* prim.h's VT and VI of the operation at hand */
 } Emit;
 
@@ -190,10 +199,12 @@ Block emit_scalar_block(Emit *e);
 /* fn for each block of n features: unrolled where few, else a loop and the tail. */
 typedef void BlockFn(Emit *e, Block b, void *ctx);
 void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx);
+Block emit_fixed_block(Emit *e, int64_t n, int64_t number);
 void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx); /* a loop in any case */
 
 /* ---- memo ---- */
 enum { KEY_pointer = INT64_MIN, KEY_filled, KEY_copied };
+#define KEY_LANES (INT64_C(1) << 40) /* and the element's number: lanes.c */
 LLVMValueRef memo_get(const Emit *e, Val v, int64_t key);
 LLVMValueRef memo_put(Emit *e, Val v, int64_t key, LLVMValueRef value);
 void memo_pop(Emit *e, uint32_t mark);
@@ -248,7 +259,8 @@ LLVMValueRef view_eval(Emit *e, Val v, Block b);
 /* Axes first .. first + rank - 1 of w, offset 0. */
 View view_axes(const View *w, int first, int rank);
 int64_t view_numel(const View *w);
-/* Where the view's element i lies, in elements: i64. */
+int64_t view_index(const View *w, int64_t i); /* where element i lies, in elements */
+/* The same of a number known at run time: i64. */
 LLVMValueRef view_element(Emit *e, const View *w, LLVMValueRef i);
 /* The memory from element `at` on; `reach` elements of it are read where `at` is not a constant. */
 Source view_advance(Emit *e, Source s, LLVMValueRef at, uint64_t reach);
@@ -259,6 +271,7 @@ View view_coalesce(const View *w);
 void shape_fill(Emit *e, Val v); /* concat, pad */
 void fold_fill(Emit *e, Val v);  /* fsum, fmax */
 void scan_fill(Emit *e, Val v);  /* cumsum */
+LLVMValueRef fold_neutral(Emit *e, Dtype d, bool max, unsigned lanes);
 void matmul_fill(Emit *e, Val v);
 void matmul_copy(Emit *e, Val factor);                      /* fills its copy */
 Val matmul_vector_side(const Emit *e, Val v, bool *turned); /* whose rows make the vectors */
@@ -309,6 +322,27 @@ void carry_start(Emit *e, const Acc *a, int level);
 void carry_up(Emit *e, const Acc *a, int level);
 /* A row's sum out of all levels, back in its accumulator. */
 void carry_gather(Emit *e, const Acc *a);
+
+/* ---- lanes.c: one element of EDGE_LANES edges, or rows, in a vector ---- */
+enum { EDGE_LANES = 16 };
+LLVMValueRef lanes_eval(Emit *e, Val v, int64_t i);
+LLVMTypeRef lanes_type(Emit *e, Dtype d); /* in memory */
+/* Index arrays (col, edge) at lane.pos; 0 in lanes that are not there. */
+LLVMValueRef lanes_load_index(Emit *e, LLVMValueRef array);
+LLVMValueRef lanes_numbers(Emit *e, LLVMValueRef first); /* first, first + 1, ..: indices */
+void lanes_store_result(Emit *e, uint32_t k);
+/* Makes lanes of positions [pos, end); those past the end repeat the last one. */
+void lanes_at(Emit *e, LLVMValueRef pos, LLVMValueRef end);
+
+/* ---- tile.c: sweeps in edge lanes ---- */
+void tile_open(Emit *e, LLVMValueRef limit); /* in every function that sweeps */
+void tile_sweep(Emit *e, LLVMValueRef last); /* before a sweep up to `last` */
+/* The group [first, last) of the row into the accumulators. */
+void tile_group(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last);
+/* Narrow sums where edges come one at a time. */
+void narrow_open(Emit *e, Acc *a);
+void narrow_step(Emit *e, const Acc *a, LLVMValueRef number);
+void narrow_close(Emit *e, const Acc *a);
 
 /* ---- kernel.c ---- */
 extern const char *const entry_names[NUM_ENTRIES];

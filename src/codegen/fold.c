@@ -22,12 +22,12 @@ static LLVMValueRef take(Emit *e, const Fold *f, LLVMValueRef x, LLVMValueRef y)
     return f->max ? prim_max(e, x, y) : ADD(x, y);
 }
 
-static LLVMValueRef neutral(Emit *e, const Fold *f, unsigned lanes) {
-    switch (f->dtype) {
-    case DT_i32: return emit_const(e, DT_i32, f->max ? (uint32_t)INT32_MIN : 0, lanes);
-    case DT_i64: return emit_const(e, DT_i64, f->max ? (uint64_t)INT64_MIN : 0, lanes);
+LLVMValueRef fold_neutral(Emit *e, Dtype d, bool max, unsigned lanes) {
+    switch (d) {
+    case DT_i32: return emit_const(e, DT_i32, max ? (uint32_t)INT32_MIN : 0, lanes);
+    case DT_i64: return emit_const(e, DT_i64, max ? (uint64_t)INT64_MIN : 0, lanes);
     case DT_f32:
-    case DT_f64: return emit_real(e, f->dtype, f->max ? -__builtin_inf() : -0.0, lanes);
+    case DT_f64: return emit_real(e, d, max ? -__builtin_inf() : -0.0, lanes);
     case DT_bool:
     case NUM_DTYPES: break;
     }
@@ -50,7 +50,7 @@ static Block block_at(int64_t n, unsigned lanes, LLVMValueRef offset, int64_t nu
 static LLVMValueRef fetch(Emit *e, const Fold *f, Source source, Block b) {
     LLVMValueRef x = f->direct ? emit_eval(e, f->x, b) : view_load(e, &f->reduced, source, b);
     if (b.count == b.lanes) return x;
-    return SEL(emit_mask(e, b.lanes, b.count), x, neutral(e, f, b.lanes));
+    return SEL(emit_mask(e, b.lanes, b.count), x, fold_neutral(e, f->dtype, f->max, b.lanes));
 }
 
 /* The vectors num[0 .. num_groups) of `lanes` lanes, 16 at most together, to lane 0. */
@@ -190,7 +190,7 @@ static void along_block(Emit *e, Block b, void *ctx) {
 static void identity_block(Emit *e, Block b, void *ctx) {
     const Fold *f = ctx;
     LLVMValueRef zero = LLVMConstNull(emit_vec(e, f->dtype, b.lanes));
-    cell_store(e, f->cell, b, f->max ? neutral(e, f, b.lanes) : zero);
+    cell_store(e, f->cell, b, f->max ? fold_neutral(e, f->dtype, f->max, b.lanes) : zero);
 }
 
 /* The operand's axes, sorted into those that stay and those summed away. */

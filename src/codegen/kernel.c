@@ -62,6 +62,7 @@ static void function_begin(Emit *e, const char *name, const char *shape) {
     memset(e->memo, 0, ir_count(e->f) * sizeof *e->memo);
     e->log.len = 0;
     for (uint32_t k = 0; k < e->cells.len; k++) e->cells.data[k].ptr = e->cells.data[k].from = NULL;
+    for (uint32_t k = 0; k < e->accs.len; k++) e->accs.data[k].lanes = NULL;
 }
 
 static void function_end(Emit *e) {
@@ -242,16 +243,34 @@ Loop edges_begin(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     return l;
 }
 
+static bool in_edge_lanes(const Emit *e) { return e->kernel->schedule == SCHEDULE_edge_lanes; }
+
+static void step(Emit *e, const Acc *a, LLVMValueRef first) {
+    if (a->narrow) narrow_step(e, a, LLVMBuildSub(e->builder, e->pos, first, ""));
+    else acc_step(e, a);
+}
+
 static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
+    if (in_edge_lanes(e)) {
+        tile_group(e, phase, first, last);
+        return;
+    }
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        Acc *a = &e->accs.data[k];
+        if (a->narrow && runs_at(a, LEVEL_edge, phase)) narrow_open(e, a);
+    }
     Prefetch ahead = prefetch_new(e, phase);
     Loop l = edges_begin(e, phase, first, last);
     prefetch_emit(e, &ahead);
     table_check(e, LEVEL_edge, phase);
     for (uint32_t k = 0; k < e->accs.len; k++)
-        if (runs_at(&e->accs.data[k], LEVEL_edge, phase)) acc_step(e, &e->accs.data[k]);
+        if (runs_at(&e->accs.data[k], LEVEL_edge, phase)) step(e, &e->accs.data[k], first);
     for (uint32_t k = 0; k < e->f->results.len; k++)
         if (is_edge_result(e, k, phase)) store_result(e, k, e->edge);
     emit_loop_end(e, &l);
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (e->accs.data[k].narrow && runs_at(&e->accs.data[k], LEVEL_edge, phase))
+            narrow_close(e, &e->accs.data[k]);
 }
 
 /* ---- sums in groups (carry.c) ---- */
@@ -293,7 +312,8 @@ static void carry_group(Emit *e, int phase, LLVMValueRef first, LLVMValueRef at)
 
 /* One sweep over edges [first, last) of the row. */
 static void sweep(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
-    if (!has_sums(e, phase)) {
+    if (in_edge_lanes(e)) tile_sweep(e, last);
+    else if (!has_sums(e, phase)) {
         sweep_edges(e, phase, first, last);
         return;
     }
@@ -387,6 +407,20 @@ static void find_row(Emit *e, LLVMValueRef row) {
     e->row_end = emit_field(e, at, 8, e->i64);
 }
 
+/* Rows without edges in lanes: what they give. */
+static void rows_in_lanes(Emit *e, LLVMValueRef first, LLVMValueRef last) {
+    Loop l = emit_loop(e, first, last, emit_i64(e, EDGE_LANES));
+    lanes_at(e, l.index, last);
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        if (is_level(e, e->f->results.data[k].val, LEVEL_row)) lanes_store_result(e, k);
+    emit_loop_end(e, &l);
+}
+
+static LLVMValueRef first_edge(Emit *e, LLVMValueRef row) {
+    LLVMValueRef row_ptr = emit_argument(e, e->args, offsetof(KernelArgs, row_ptr), e->ptr);
+    return emit_field(e, LLVMBuildGEP2(e->builder, e->i64, row_ptr, &row, 1, ""), 0, e->i64);
+}
+
 static bool has_row_work(const Emit *e) {
     if (e->kernel->num_phases) return true;
     for (uint32_t k = 0; k < e->accs.len; k++)
@@ -408,10 +442,16 @@ static void emit_rows(Emit *e) {
     }
     slots_open(e);
     once(e);
+    if (in_edge_lanes(e) && e->kernel->map == MAP_NONE) {
+        rows_in_lanes(e, param(e, 1), param(e, 2));
+        function_end(e);
+        return;
+    }
+    if (in_edge_lanes(e)) tile_open(e, first_edge(e, param(e, 2)));
     Loop l = emit_loop(e, param(e, 1), param(e, 2), emit_i64(e, 1));
     find_row(e, l.index);
     for (int p = 0; p < num_phases; p++) {
-        row_values(e, p);
+        if (!in_edge_lanes(e) || num_phases > 1) row_values(e, p);
         for_row_accs(e, p, acc_init);
         if (e->edge_size) scan_sweep(e, p, sweep);
         else sweep(e, p, e->row_begin, e->row_end);
@@ -479,6 +519,7 @@ static void emit_part(Emit *e) {
     e->slot = param(e, 6);
     slots_open(e);
     once(e);
+    if (in_edge_lanes(e)) tile_open(e, param(e, 4));
     find_row(e, param(e, 2));
     for_phases(e, param(e, 1), part_phase);
     slots_close(e);

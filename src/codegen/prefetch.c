@@ -25,7 +25,7 @@ static int64_t row_bytes(const Emit *e, Val v) {
 }
 
 static bool is_dense(const Emit *e, int buffer) {
-    return e->request->layout[buffer] == LAYOUT_rows;
+    return e->request->layout[buffer] != LAYOUT_strided;
 }
 
 Prefetch prefetch_new(Emit *e, int phase) {
@@ -110,4 +110,22 @@ void prefetch_emit(Emit *e, const Prefetch *p) {
         hint_rows(e, buffer, at, row_bytes(e, v));
     }
     hint_fields(e, p);
+}
+
+/* The rows that EDGE_LANES positions gather, p->distance further. */
+void prefetch_lanes(Emit *e, const Prefetch *p) {
+    if (!p->need) return;
+    LLVMValueRef cols = emit_argument(e, e->args, offsetof(KernelArgs, col), e->ptr);
+    LLVMValueRef num = emit_argument(e, e->args, offsetof(KernelArgs, num_edges), e->i64);
+    LLVMValueRef pos = emit_add(e, e->lane.pos, emit_i64(e, p->distance));
+    LLVMValueRef end = emit_add(e, pos, emit_i64(e, EDGE_LANES));
+    If inside = emit_if(e, LLVMBuildICmp(e->builder, LLVMIntSLE, end, num, ""));
+    for (unsigned l = 0; l < EDGE_LANES; l++) {
+        LLVMValueRef at = emit_index(e, cols, emit_add(e, pos, emit_i64(e, l)));
+        for (Val v = 1; v < ir_count(e->f); v++) {
+            int buffer = p->need[v] && is_gathered(e, v) ? e->info[ir_arg(e->f, v, 0)].buffer : -1;
+            if (buffer >= 0 && is_dense(e, buffer)) hint_rows(e, buffer, at, LINE);
+        }
+    }
+    emit_if_end(e, &inside);
 }

@@ -132,7 +132,7 @@ int64_t view_numel(const View *w) {
 
 /* ---- loads ---- */
 
-static int64_t source_index(const View *c, int64_t i) {
+int64_t view_index(const View *c, int64_t i) {
     int64_t at = c->offset;
     for (int k = c->rank - 1; k >= 0; k--) {
         at += i % c->dim[k] * c->stride[k];
@@ -176,7 +176,7 @@ static LLVMValueRef load_fixed(Emit *e, const View *c, const Source *s, Block b)
     int64_t at[64] = {0}, low = INT64_MAX, high = 0;
     bool run = true;
     for (unsigned l = 0; l < b.lanes; l++) {
-        at[l] = source_index(c, b.number * b.lanes + (l < b.count ? l : 0));
+        at[l] = view_index(c, b.number * b.lanes + (l < b.count ? l : 0));
         if (at[l] < low) low = at[l];
         if (at[l] > high) high = at[l];
         run &= l >= b.count || at[l] == at[0] + (int64_t)l;
@@ -236,7 +236,7 @@ Source view_advance(Emit *e, Source s, LLVMValueRef at, uint64_t reach) {
 /* ---- bases ---- */
 
 static bool is_dense_input(const Emit *e, Val v) {
-    return e->info[v].buffer >= 0 && e->request->layout[e->info[v].buffer] == LAYOUT_rows;
+    return e->info[v].buffer >= 0 && e->request->layout[e->info[v].buffer] != LAYOUT_strided;
 }
 
 bool view_is_memory(const Emit *e, Val base) {

@@ -102,5 +102,6 @@ void bodies_run(Plan *plan, const Planner *p, const Drafts *d) {
             buffer, &num_buffers};
         copy_body(&c);
         levels_run(a, kernel);
+        schedule_run(p->arena, kernel);
     }
 }

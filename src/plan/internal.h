@@ -133,5 +133,7 @@ Map fact_map(Arena *scratch, const Fn *f, const char *name);
 void bodies_run(Plan *plan, const Planner *p, const Drafts *d);
 /* levels.c: places of a body's values; sets place, num_phases, has_slots. */
 void levels_run(Arena *a, Kernel *k);
+/* schedule.c: Kernel.schedule, once the levels are known. a is scratch. */
+void schedule_run(Arena *a, Kernel *k);
 
 #endif

@@ -27,6 +27,14 @@ typedef struct {
                       at row level from phase + 1 on). row: first phase before which it is known */
 } Place;
 
+/* How a kernel's inner loops run (schedule.c). */
+typedef enum {
+    SCHEDULE_narrow,
+    SCHEDULE_feature_lanes,
+    SCHEDULE_edge_lanes,
+    NUM_SCHEDULES
+} Schedule;
+
 typedef struct {
     Fn *body;            /* in the plan's arena; sets and relations are the program's */
     const char *name;    /* "k0", ... */
@@ -34,6 +42,7 @@ typedef struct {
     Map map;             /* fibre of each row; MAP_NONE: rows alone */
     uint32_t num_phases; /* sweeps over a row's edges; 0 where map is MAP_NONE */
     const Place *place;  /* by body value, ir_count(body) entries; unused values may be anything */
+    Schedule schedule;   /* one that plan_can holds for */
     bool has_slots;      /* some anchor reduces to `all`: accumulated in slots, then merged */
     bool whole_rows;     /* a row is one task, however long: it is scanned edge after edge */
 } Kernel;
@@ -71,8 +80,10 @@ Plan *plan_run(Arena *takes, const Fn *f);
  * input whose name is a fact's. */
 Status plan_check(const Fn *f);
 
-/* How a kernel's inner loops run: "feature-lanes" or "narrow". */
-const char *plan_schedule(const Kernel *k);
+const char *plan_schedule(const Kernel *k);     /* its name: "feature-lanes" */
+const char *plan_schedule_why(const Kernel *k); /* for people */
+/* Whether code of that schedule exists for the kernel; results have the same bits on each. */
+bool plan_can(const Kernel *k, Schedule s);
 
 /* The stages as text-ready functions: "iter" (fused groups as traverse regions), "kernel" (the same
  * with a schedule on each), "task" (launches and buffers). */

@@ -160,8 +160,7 @@ static Status bind_input(const Call *c, const Wire *w, Slot *slot) {
     Status status = bind_given(c, w, "input", given, slot);
     if (!status && !given->data && operand_count(given))
         status = err_set(ST_NAME, "input '%s' is not bound", w->name);
-    slot->layout =
-        operand_has_dense_rows(given, w->type.set != SET_ALL) ? LAYOUT_rows : LAYOUT_strided;
+    slot->layout = operand_layout(given, w->type.set != SET_ALL);
     return status;
 }
 
@@ -255,12 +254,20 @@ static bool outgrows_cache(const Call *c, const KernelWires *kw) {
     return bytes > (double)c->exec->l2_bytes;
 }
 
+/* What does not matter to a kernel's code makes no variant of its own. What kernels store is dense. */
+static Layout layout_for(const Call *c, const Kernel *k, uint32_t wire) {
+    bool given = c->exec->wiring.wires[wire].kind == WIRE_input;
+    Layout layout = given ? c->slots[wire].layout : LAYOUT_dense;
+    bool matters = k->schedule == SCHEDULE_edge_lanes || layout == LAYOUT_strided;
+    return matters ? layout : LAYOUT_rows;
+}
+
 static Status prepare_step(Call *c, uint32_t k) {
     const KernelWires *kw = &c->exec->wiring.kernels[k];
     Step *step = &c->steps[k];
     uint8_t *layout = c->layouts + kw->first_flag;
     for (uint32_t i = 0; i < kw->num_buffers; i++)
-        layout[i] = i < kw->num_inputs ? c->slots[kw->wire[i]].layout : LAYOUT_rows;
+        layout[i] = i < kw->num_inputs ? layout_for(c, kw->kernel, kw->wire[i]) : LAYOUT_rows;
     if (kw->kernel->map == MAP_NONE) return ST_OK;
     Status status = csr_of(c, kw->kernel->map, &step->csr);
     if (status) return status;

@@ -141,6 +141,7 @@ static void put_request(Writer *w, const CompileRequest *r) {
     put_map(w, k->map);
     put(w, k->num_phases);
     put(w, k->has_slots);
+    put(w, k->schedule);
     for (uint32_t i = 0; i < num_buffers; i++) put(w, r->layout[i]);
     put(w, (uint64_t)r->wide | (uint64_t)r->has_edge << 1 | (uint64_t)r->prefetch << 2 |
                (uint64_t)r->fast_math << 3 | (uint64_t)r->split << 4);

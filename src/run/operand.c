@@ -67,7 +67,10 @@ static bool is_dense_from(const Array *a, int axis) {
     return true;
 }
 
-bool operand_has_dense_rows(const Array *a, bool on_set) { return is_dense_from(a, on_set); }
+Layout operand_layout(const Array *a, bool on_set) {
+    if (is_dense_from(a, 0)) return LAYOUT_dense;
+    return is_dense_from(a, on_set) ? LAYOUT_rows : LAYOUT_strided;
+}
 
 bool operand_is_dense(const Array *a) {
     return (uintptr_t)a->data % (size_t)dtype_size((Dtype)a->dtype) == 0 && is_dense_from(a, 0);

@@ -13,9 +13,8 @@ Status operand_dense(const Type *t, const Domain *domain, const char *name, Arra
 /* ST_SHAPE or ST_TYPE where the array has another shape or dtype than `want`. */
 Status operand_check(const char *role, const char *name, const Array *a, const Array *want);
 
-int64_t operand_count(const Array *a); /* elements */
-/* Whether each row's (on_set: axis 0 left out) elements are dense and row major. */
-bool operand_has_dense_rows(const Array *a, bool on_set);
+int64_t operand_count(const Array *a);              /* elements */
+Layout operand_layout(const Array *a, bool on_set); /* on_set: axis 0 is rows */
 /* Whether it is dense and aligned as a whole: what kernels store to. */
 bool operand_is_dense(const Array *a);
 bool operand_overlaps(const Array *a, const Array *b); /* by their bounds */

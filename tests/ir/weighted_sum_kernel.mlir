@@ -19,7 +19,7 @@ module {
 //   func.func @weighted_sum(%arg0: tensor<?x4xf32, #gf.on<@V>> {gf.name = "src.x"}, %arg1: tensor<?xf32, #gf.on<@r.edges>> {gf.name = "edge.w"}) -> (tensor<?x4xf32, #gf.on<@V>> {gf.name = "out"}) {
 //     %0 = "gf_tensor.input"(%arg0) : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@V>>
 //     %1 = "gf_tensor.input"(%arg1) : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?xf32, #gf.on<@r.edges>>
-//     %2 = "gf_iter.traverse"(%0, %1) <{inputs = ["src.x", "edge.w"], map = @r::@dst, name = "feature-lanes", phases = array<i64: 0>, results = ["out"]}> ({
+//     %2 = "gf_iter.traverse"(%0, %1) <{inputs = ["src.x", "edge.w"], map = @r::@dst, name = "edge-lanes", phases = array<i64: 0>, results = ["out"]}> ({
 //     ^bb0(%arg2: tensor<?x4xf32, #gf.on<@V>>, %arg3: tensor<?xf32, #gf.on<@r.edges>>):
 //       %3 = "gf_mp.gather"(%arg2) <{map = @r::@src}> : (tensor<?x4xf32, #gf.on<@V>>) -> tensor<?x4xf32, #gf.on<@r.edges>>
 //       %4 = "gf_tensor.reshape"(%arg3) <{shape = array<i64: 1>}> : (tensor<?xf32, #gf.on<@r.edges>>) -> tensor<?x1xf32, #gf.on<@r.edges>>

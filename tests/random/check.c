@@ -235,6 +235,34 @@ static bool check_threads(Call *q, const Env *first) {
     return true;
 }
 
+/* Whether some kernel's schedule changes. */
+static bool force_schedule(const Plan *p, Schedule s) {
+    bool changed = false;
+    for (uint32_t k = 0; k < p->kernels.len; k++) {
+        Kernel *kernel = &p->kernels.data[k];
+        if (kernel->schedule == s || !plan_can(kernel, s)) continue;
+        kernel->schedule = s;
+        changed = true;
+    }
+    return changed;
+}
+
+/* Every kernel on every schedule that it can have. Leaves the plan with the last of them. */
+static bool check_schedules(const Call *first_call, const Plan *p, const Env *first) {
+    for (int s = 0; s < NUM_SCHEDULES; s++) {
+        if (!force_schedule(p, (Schedule)s)) continue;
+        Call q = *first_call;
+        Guarded *memory = NULL;
+        Env e;
+        q.exec = exec_new(p, false);
+        bool ok = run_compiled(&q, 2, &e, &memory) && same_bits(&q, "schedules", first, &e);
+        guarded_free(&memory);
+        exec_free(q.exec);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 static bool check_compiled(World *w, const Plan *p, const Env *want) {
     bool interp = debug_has("EXEC", "interp");
     if (!interp && !codegen_stamp())
@@ -248,7 +276,7 @@ static bool check_compiled(World *w, const Plan *p, const Env *want) {
     Env first, second;
     bool ok = run_compiled(&q, 1, &first, &memory) &&
               all_agree(w, interp ? "exec" : "compiled", f, t, want, &first) &&
-              check_threads(&q, &first);
+              check_threads(&q, &first) && (interp || check_schedules(&q, p, &first));
     q.at_end = false;
     q.some = true;
     ok = ok && run_compiled(&q, 2, &second, &memory) && same_bits(&q, "place", &first, &second);
