@@ -6,6 +6,7 @@ signature holds is checked once, when a variant is made."""
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -58,6 +59,14 @@ _is_autocast: Callable[[], bool] = _no_autocast  # torch's own, once its tensors
 def widens() -> bool:
     """True under torch's autocast: float kinds that meet widen to the widest."""
     return _is_autocast() and sys.modules["torch"].is_autocast_enabled("cpu")
+
+
+def widened(values: list[Any]) -> list[Any]:
+    """values, torch's floats among them as the widest of their kinds."""
+    torch = sys.modules["torch"]
+    floats = [v.dtype for v in values if kind_of(v) == TORCH and v.is_floating_point()]
+    wide = functools.reduce(torch.promote_types, floats, floats[0]) if floats else None
+    return [v.to(wide) if kind_of(v) == TORCH and v.is_floating_point() else v for v in values]
 
 
 def is_array(value: Any) -> bool:

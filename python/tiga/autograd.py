@@ -110,7 +110,7 @@ class _Sweep:
         return t.has_value and not (t.requires_grad and (self._recompute or node.name in VIEWS))
 
     def _through_expression(self, t: Tensor) -> None:
-        program, leaves = express(t, self._ends)
+        program, leaves = express(t, t._node, self._ends)
         self._add(program, NOWHERE, leaves, (0,), (self._cotangents[id(t)],))
 
     def _through_call(self, call: Call) -> None:

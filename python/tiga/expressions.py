@@ -63,8 +63,16 @@ class Call:
         """The results."""
         if self.results is None:
             given = tuple([a.numpy() if isinstance(a, Operand) else a for a in self.args])
-            self.results = self.program.run(self.graph, given, empty, threads.count(None))
+            try:
+                self.results = self.program.run(self.graph, given, empty, threads.count(None))
+            except IndexError as error:
+                raise IndexError(_unnamed(str(error)) if self.graph is NOWHERE else str(error)) from None
         return self.results
+
+
+def _unnamed(message: str) -> str:
+    """Tensors have no names: those of an expression's program are its own."""
+    return re.sub(r"for 'x\d+' of", "for a table of", re.sub(r"index 'x\d+'", "index", message))
 
 
 class Part:
@@ -90,14 +98,13 @@ class Part:
 
 def within(args: tuple[Any, ...]) -> int:
     """The size of a node with these operands, none of them too large."""
-    waiting = {id(a): a for a in args if isinstance(a, Operand) and not a.has_value}
-    size = 1 + sum(a._node.size for a in waiting.values())
-    while size > MOST_OPERATIONS:
-        largest = max(waiting.values(), key=lambda a: a._node.size)
-        size -= largest._node.size
-        del waiting[id(largest)]
-        largest.numpy()
-    return size
+    while True:
+        waiting = [(a._node, a) for a in args if isinstance(a, Operand) and a._data is None]
+        nodes = {id(node): (node.size, a) for node, a in waiting if node is not None}
+        size = 1 + sum([size for size, _ in nodes.values()])
+        if size <= MOST_OPERATIONS:
+            return size
+        max(nodes.values(), key=lambda pair: pair[0])[1].numpy()
 
 
 # ---- views: of memory where there is some, never copied ----
@@ -153,14 +160,14 @@ def _operand(builder: Any, name: str, kind: tuple[Any, Any]) -> int:
     return builder.scalar(name, first is int) if second is None else builder.number(second)
 
 
-def express(root: Any, is_leaf: Callable[[Any], bool]) -> tuple[Program, tuple[Any, ...]]:
-    """The program of root's operations down to its leaves, and the leaves: its inputs in order, tensors and
-    numbers."""
+def express(root: Any, above: Operation, is_leaf: Callable[[Any], bool]) -> tuple[Program, tuple[Any, ...]]:
+    """The program of a tensor's node, above, and the operations down to its leaves; and the leaves: its inputs in
+    order, tensors and numbers. Another thread may give a tensor on the way its value: then it has no node."""
     builder = _tiga.Builder(False)
     ids: dict[int, int] = {}
     leaves: list[Any] = []
 
-    def take(x: Any, kind: Any) -> int:
+    def take(x: Any, kind: tuple[Any, Any]) -> int:
         value = _operand(builder, f"x{len(leaves)}", kind)
         if type(kind[0]) is int or kind[1] is None:  # not a number that is part of the program
             leaves.append(x)
@@ -169,42 +176,38 @@ def express(root: Any, is_leaf: Callable[[Any], bool]) -> tuple[Program, tuple[A
     todo = [root]
     while todo:
         t = todo[-1]
-        if id(t) not in ids and t is not root and is_leaf(t):
-            ids[id(t)] = take(t, kind_of("", t))
+        node = above if t is root else t._node
         if id(t) in ids:
             todo.pop()
-            continue
-        node = t._node
-        missing = [a for a in node.args if isinstance(a, Operand) and id(a) not in ids]
-        if missing:
+        elif t is not root and is_leaf(t):
+            ids[id(todo.pop())] = take(t, (t._dtype.code, t._shape))
+        elif node is not None:
+            missing = [a for a in node.args if isinstance(a, Operand) and id(a) not in ids]
             todo.extend(reversed(missing))
-            continue
-        operands = [ids[id(a)] if isinstance(a, Operand) else take(a, kind_of(node.name, a)) for a in node.args]
-        passed_on = node.name == "detach"
-        ids[id(t)] = operands[0] if passed_on else builder.apply(node.name, tuple(operands), node.ints)
+            if not missing:
+                args = [ids[id(a)] if isinstance(a, Operand) else take(a, kind_of(node.name, a)) for a in node.args]
+                ids[id(todo.pop())] = args[0] if node.name == "detach" else builder.apply(node.name, tuple(args), node.ints)
     builder.out("out", ids[id(root)])
     return program_of(builder), tuple(leaves)
 
 
 def has_value(t: Any) -> bool:
     """The leaves of what is left to run."""
-    return t.has_value or isinstance(t._node, Part)
+    return t._data is not None or type(t._node) is Part
 
 
 def realize(t: Any) -> None:
     """Gives a tensor its value; what led to it is kept where a gradient may ask for it."""
     node = t._node
+    if node is None:  # another thread was first
+        return
     if isinstance(node, Part):
         data = node.call.run()[node.index]
     elif node.name in VIEWS:
         data = VIEWS[node.name](node.args[0].numpy(), node.ints, t._shape)
     else:
-        program, leaves = express(t, has_value)
-        try:
-            (data,) = Call(program, NOWHERE, leaves).run()
-        except IndexError as error:  # tensors have no names: those of the program are its own
-            said = re.sub(r"for 'x\d+' of", "for a table of", re.sub(r"index 'x\d+'", "index", str(error)))
-            raise IndexError(said) from None
+        program, leaves = express(t, node, has_value)
+        (data,) = Call(program, NOWHERE, leaves).run()
     t._data = data
     if not t.requires_grad:
         t._node = None

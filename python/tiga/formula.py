@@ -29,6 +29,8 @@ class Formula(Kernel):
     ) -> tuple[Trace, Arguments]:
         check_call("a formula", args, graph, ndata, src, dst)
         arguments = Arguments(ndata, src, dst, edge, params)
+        if arrays.widens():
+            arguments.values = arrays.widened(arguments.values)
         key = arguments.key()
         if key not in self._traces:
             self._traces[key] = self._type(arguments)

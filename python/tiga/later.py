@@ -17,7 +17,7 @@ NAMES = {
         "sort argsort topk histogram": "sorting",
         "cumprod cummax cummin associative_scan": "scans",
         "max_with_indices min_with_indices xor_sum reduce": "this fold over axes",
-        "segment_sum gather scatter_rows": "rows by index",
+        "segment_sum scatter_rows": "rows by index",
         "median quantile": "this reducer",
     },
     "Graph": {
@@ -28,7 +28,7 @@ NAMES = {
     "Tensor": {
         "sort argsort topk histogram": "sorting",
         "cumprod cummax cummin": "scans",
-        "gather argmax argmin var std": "this operation",
+        "argmax argmin var std": "this operation",
         "checkpoint": "checkpoints by hand (tg.autograd.grad takes checkpoint=)",
     },
     "tg.interop.torch": {"register_message_passing": "kernels as operators of torch.library"},

@@ -263,7 +263,7 @@ class Tensor(Operand):
             raise RuntimeError("no expression leads to this tensor: it is memory")
         if isinstance(self._node, Part):
             return self._node.call.program.handle
-        return expressions.express(self, has_value)[0].handle
+        return expressions.express(self, self._node, has_value)[0].handle
 
 
 def _as_arrays(x: Any) -> Any:

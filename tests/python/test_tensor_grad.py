@@ -7,7 +7,7 @@ import tiga as tg
 torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(5)
 A, B = RNG.standard_normal((2, 3, 4))
-W = RNG.standard_normal((4, 2))
+W_ = RNG.standard_normal((4, 2))
 RING = tg.Graph.from_coo([0, 1, 2, 0], [1, 2, 0, 0])
 
 
@@ -42,17 +42,12 @@ def W_EDGE(b):
     return b.T[:, :1] * 0.5
 
 
-def both(make):
-    """(tensors, torch's) of the inputs."""
-    return [make(x) for x in (A, B, W)]
-
-
 def tensors():
-    return [tg.tensor(x, requires_grad=True) for x in (A, B, W)]
+    return [tg.tensor(x, requires_grad=True) for x in (A, B, W_)]
 
 
 def torches():
-    return [torch.tensor(x, requires_grad=True) for x in (A, B, W)]
+    return [torch.tensor(x, requires_grad=True) for x in (A, B, W_)]
 
 
 @pytest.mark.parametrize("checkpoint", ["auto", "save", "recompute"])
@@ -75,6 +70,20 @@ def compare(got, want):
         if g is not None:
             assert g.shape == tuple(w.shape) and g.dtype is tg.float64
             np.testing.assert_allclose(g.numpy(), w.detach().numpy(), rtol=1e-9, atol=1e-12)
+
+
+def test_formulas():
+    layer = tg.formula("h = relu(sum(edge.w * src(node.x @ W)))\nout = mean(src(h))\nextra = h * 2")
+    x, w, W = tg.tensor(A, requires_grad=True), tg.tensor(RNG.uniform(size=(4, 1))), tg.tensor(W_, requires_grad=True)
+    result = layer(graph=RING, ndata={"x": x * 2}, edge={"w": w}, W=W)
+    assert not result["out"].has_value
+    got = tg.autograd.grad((result["out"] * result["extra"]).sum(), (x, W))
+    src, dst = map(torch.from_numpy, RING.to_coo())
+    tx, tW = torch.tensor(A, requires_grad=True), torch.tensor(W_, requires_grad=True)
+    h = torch.relu(torch.zeros(3, 2).double().index_add(0, dst, w.to_torch() * (tx * 2 @ tW)[src]))
+    out = torch.zeros(3, 2).double().index_add(0, dst, h[src]) / torch.bincount(dst).unsqueeze(-1)
+    compare(got, torch.autograd.grad((out * h * 2).sum(), (tx, tW)))
+    np.testing.assert_allclose(result["extra"].numpy(), (h * 2).detach().numpy())
 
 
 def test_third_order():

@@ -1,5 +1,6 @@
 """tg.Tensor: values, views, deferred expressions that compile once, other libraries' functions."""
 
+import concurrent.futures
 import copy
 import pickle
 
@@ -194,6 +195,17 @@ def test_long_loops_stay_small():
     for _ in range(50):
         x = x + x
     assert x.tolist() == [1000 * 2.0**50] * 3
+
+
+def test_many_threads_ask_for_one_value():
+    for _ in range(20):
+        x = tg.from_numpy(A)
+        for _ in range(10):
+            x = (x * 0.5 + 1).tanh()
+        ends = [x + k for k in range(8)]
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            values = list(pool.map(lambda t: (t * 1.0).numpy() + x.numpy(), ends))
+        assert all(np.array_equal(v, values[0] + k) or np.allclose(v, values[0] + k) for k, v in enumerate(values))
 
 
 def test_what_ran_lets_go_of_its_operands():

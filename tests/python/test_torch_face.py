@@ -132,6 +132,17 @@ def test_autocast_widens_float_kinds():
         layer(X.float(), E_W, W)
 
 
+def test_autocast_widens_in_a_formula():
+    formula = tg.formula("out = sum(edge.w * src.x)")
+    x = X.float().requires_grad_(True)
+    with torch.autocast("cpu"):
+        y = formula(graph=GRAPH, src={"x": x}, edge={"w": E_W.unsqueeze(-1)})
+    y.sum().backward()
+    assert y.dtype == torch.float64 and x.grad.dtype == torch.float32
+    with pytest.raises(TypeError, match="float32"):
+        formula(graph=GRAPH, src={"x": x}, edge={"w": E_W.unsqueeze(-1)})
+
+
 def test_autocast_widens_scores_and_values():
     class Attention(tg.MessagePassing):
         reducer = tg.online_softmax()
