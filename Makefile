@@ -12,10 +12,10 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test bench bench-quick ulp install reference fmt lint tidy asan ubsan tsan memcheck fuzz size clean
+.PHONY: help bootstrap build demo test bench bench-quick ulp install reference fmt lint tidy asan ubsan tsan memcheck fuzz mutants size clean
 
 help: ## this list
-	@sed -n 's/^\([a-z -]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9 -]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
 
 bootstrap:
 	@tools/bootstrap
@@ -89,6 +89,10 @@ fuzz: bootstrap ## formulas and IR text, fuzzed (SECONDS=30 together)
 	@$(NINJA) -C build-fuzz --quiet tests/fuzz/fuzz_formula tests/fuzz/fuzz_ir_text
 	@for f in formula ir_text; do $(PYTHON) tests/fuzz/run.py $$f build-fuzz/tests/fuzz/fuzz_$$f \
 	    $$(($(SECONDS) / 2)) build-fuzz/corpus || bad=1; done; test -z "$$bad"
+
+# Needs no fresh build: the copy in build-mutants keeps its own.
+mutants: bootstrap ## seeded errors, one at a time: do the tests notice? (hours; ARGS="words" picks some)
+	@$(PYTHON) tests/mutants/run.py . build-mutants $(ARGS)
 
 size: ## lines per folder, and the budget of the compiler's middle
 	@python3 tools/check_size.py

@@ -207,11 +207,20 @@ static void equal_by_value(void **state) {
             assert_int_equal(graph_equal(g[i], g[k]), i == k);
             assert_int_equal(graph_equal(t[i], t[k]), i == k);
         }
-    static const int64_t a[] = {0, 1}, b[] = {1, 0}; /* the same edges in another order */
-    Graph *ab = make(a, b, 2, 2, 2), *ba = make(b, a, 2, 2, 2);
-    assert_false(graph_equal(ab, ba));
-    graph_unref(ab);
-    graph_unref(ba);
+    /* One thing differs: order, other ends, numbers of the edges in their rows. */
+    static const int64_t ends[][2][3] = {{{0, 1, 1}, {1, 0, 0}}, {{1, 0, 1}, {0, 1, 0}},
+                                         {{0, 0, 1}, {1, 0, 1}}, {{0, 1, 1}, {1, 0, 1}},
+                                         {{0, 1, 0}, {1, 1, 0}}, {{0, 0, 0}, {0, 0, 1}},
+                                         {{1, 0, 0}, {0, 0, 1}}};
+    enum { ENDS = sizeof ends / sizeof *ends };
+    for (int i = 0; i < ENDS; i++)
+        for (int k = 0; k < ENDS; k++) {
+            Graph *one = make(ends[i][0], ends[i][1], 3, 2, 2);
+            Graph *two = make(ends[k][0], ends[k][1], 3, 2, 2);
+            assert_int_equal(graph_equal(one, two), i == k);
+            graph_unref(one);
+            graph_unref(two);
+        }
     for (int i = 0; i < NUM_SMALLS; i++) {
         graph_unref(g[i]);
         graph_unref(t[i]);
@@ -258,6 +267,21 @@ static void regular_relations(void **state) {
         free(src);
         free(dst);
     }
+}
+
+/* All of an int32's bits, its sign among them. */
+static void narrow_indices(void **state) {
+    (void)state;
+    int32_t src[] = {70000, 2, 0x12345}, dst[] = {0, 66000, 1};
+    const int64_t wide_src[] = {70000, 2, 0x12345}, wide_dst[] = {0, 66000, 1};
+    IndexArray s = {src, 3, 4, false}, d = {dst, 3, 4, false};
+    Graph *g = NULL;
+    assert_int_equal(graph_from_coo(&s, &d, -1, -1, false, &g), ST_OK);
+    assert_true(is_graph(g, wide_src, wide_dst, 0x12346, 66001, 3));
+    graph_unref(g);
+    src[1] = -1;
+    assert_int_equal(graph_from_coo(&s, &d, -1, -1, false, &g), ST_RANGE);
+    assert_non_null(strstr(err_message(), "src: index -1 at position 1"));
 }
 
 /* num_src alone is large: legal, wide, and grouping by source is refused for want of memory. */
@@ -412,11 +436,17 @@ static void built_once_from_many_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(small_relations),       cmocka_unit_test(transposes_swap_the_ends),
-        cmocka_unit_test(equal_by_value),        cmocka_unit_test(counts_by_default),
-        cmocka_unit_test(regular_relations),     cmocka_unit_test(wide_for_many_sources),
-        cmocka_unit_test(agrees_with_the_model), cmocka_unit_test(chunk_limits),
-        cmocka_unit_test(facts_and_findings),    cmocka_unit_test(built_once_from_many_threads),
+        cmocka_unit_test(small_relations),
+        cmocka_unit_test(transposes_swap_the_ends),
+        cmocka_unit_test(equal_by_value),
+        cmocka_unit_test(counts_by_default),
+        cmocka_unit_test(regular_relations),
+        cmocka_unit_test(narrow_indices),
+        cmocka_unit_test(wide_for_many_sources),
+        cmocka_unit_test(agrees_with_the_model),
+        cmocka_unit_test(chunk_limits),
+        cmocka_unit_test(facts_and_findings),
+        cmocka_unit_test(built_once_from_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,6 +102,8 @@ static void absurd_sizes(void **state) {
     assert_int_equal(graph_from_csr(&endless, &endless, 1, false, &out), ST_NOMEM);
     assert_non_null(strstr(err_message(), "row_ptr"));
     assert_int_equal(graph_regular(INT64_MAX, 2, &out), ST_NOMEM);
+    assert_int_equal(graph_regular((int64_t)1 << 33, (int64_t)1 << 32, &out), ST_NOMEM);
+    assert_non_null(strstr(err_message(), "more edges than can be counted"));
     assert_int_equal(graph_regular(INT64_MAX, 0, &out), ST_NOMEM);
     assert_int_equal(graph_regular((int64_t)1 << 40, 1 << 20, &out), ST_NOMEM);
     Graph *many = NULL;

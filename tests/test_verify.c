@@ -65,6 +65,21 @@ static void break_all(Fn *f) { f->sets.data[0].name = "every"; }
 static void break_set_names(Fn *f) { f->sets.data[2].name = "V"; }
 static void break_relation(Fn *f) { f->relations.data[0].src = 50; }
 
+static void break_edges(Fn *f) { f->relations.data[0].edges = SET_ALL; }
+static void break_relation_names(Fn *f) {
+    ir_relation(f, "s", SET_v, SET_w);
+    f->relations.data[1].name = "r";
+}
+static void break_attr_type(Fn *f) { node(f, ir_cast(f, 1, DT_i32))->attr.type.set = SET_v; }
+static void break_bool(Fn *f) {
+    node(f, ir_const(f, type_scalar(DT_bool, SET_ALL), 1))->attr.bits = 2;
+}
+static void break_no_result(Fn *f) {
+    ir_neg(f, 3);
+    node(f, 3)->num_results = 0;
+}
+static void break_more_results(Fn *f) { node(f, 4)->num_results = 3; }
+
 static Val add_group(Fn *f, Val arg, Fn *body) {
     return ir_emit(f, OP_traverse, &arg, 1, &(Attr){.map = MAP_NONE, .body = body});
 }
@@ -90,6 +105,11 @@ static void break_body_count(Fn *f) {
 static void break_body_sets(Fn *f) {
     Fn *body = body_of(f, "b", DT_f32);
     ir_set(body, "more");
+    add_group(f, 1, body);
+}
+static void break_body_ends(Fn *f) {
+    Fn *body = body_of(f, "b", DT_f32);
+    body->relations.data[0].src = SET_w;
     add_group(f, 1, body);
 }
 static void break_phase(Fn *f) { node(f, add_group(f, 1, body_of(f, "b", DT_f32)))->attr.map = 8; }
@@ -119,6 +139,13 @@ static const struct {
     {break_all, "set 0 is not `all`\n"},
     {break_set_names, "sets 1 and 2 are both named 'V'\n"},
     {break_relation, "relation 'r': no such set\n"},
+    {break_edges, "relation 'r': its edges are `all`\n"},
+    {break_relation_names, "relations 0 and 1 are both named 'r'\n"},
+    {break_attr_type, "(cast): attr.type says more than is read\n"},
+    {break_bool, "(constant): bits outside i1\n"},
+    {break_no_result, "(neg): operand 0 has no result\n"},
+    {break_more_results, "value 4 (rmax): 3 results, but 2 are inferred\n"},
+    {break_body_ends, "(traverse): its body has other sets or relations\n"},
     {break_no_body, "(traverse): no body\n"},
     {break_body, "in the body of value 7: value 2 (neg): attribute 'index' is set but not used\n"},
     {break_body_input, "(traverse): operand 0 has not the type of input 'x' of its body\n"},
