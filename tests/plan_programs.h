@@ -139,6 +139,12 @@ static inline Val pooled(Fn *f, Val x) {
     return ir_sub(f, h, ir_gather(f, ir_tanh(f, all), map_all(H)));
 }
 
+/* The second layer has two phases, and its first needs the first layer. */
+static inline Val scaled_layer(Fn *f, Val x) {
+    Val h = gcn_layer(f, x), scale = gcn_layer(f, h);
+    return sum_dst(f, ir_mul(f, at_src(f, x), at_dst(f, scale)));
+}
+
 static inline Val edge_energy(Fn *f, Val x) {
     Val d = ir_sub(f, at_src(f, x), at_dst(f, x));
     return ir_reduce(f, ir_exp(f, ir_neg(f, dot(f, d, d))), map_all(HE));
@@ -174,6 +180,7 @@ static const Program programs[] = {
     {"attention 4", attention4, "d1 d1 d1 d1", "d1 d1 d1 d2 s1 s1 d2 s1 d1 s1",
      "-0 s1 d2 s1 s1 d2 s1", "d2 d2 d2 d3 s1 s1 d2 s1 s1 d2 s1"},
     {"pooled", pooled, "d1 -0", "d1 -0 s1", "-0 -0 s1", "d1 -0 s1"},
+    {"scaled by two layers", scaled_layer, "d1 d2", "d1 d2 s1 s1", "-0 d1 s1 s1", "d1 d2 s1 s1"},
     {"energy of edges", edge_energy, "d1", "d1 s1", "d1 s1", "d1 s1"},
 };
 

@@ -323,6 +323,8 @@ static void test_graph_refusals(void **state) {
     assert_int_equal(tg_errcode(), TG_ERANGE);
     assert_non_null(strstr(tg_errmsg(), "col_idx"));
     assert_null(tg_graph_csr(3, 3, end, col_idx));
+    assert_string_equal(tg_errmsg(),
+                        "row_ptr: ends at -5 (position 3), a count cannot be negative");
     assert_null(tg_graph_coo(2, 2, 2, from, to));
     assert_non_null(strstr(tg_errmsg(), "-1"));
     const int64_t shape[] = {3, 2};

@@ -380,6 +380,42 @@ static void chunk_limits(void **state) {
     graph_unref(g);
 }
 
+/* Edges sorted in each of two blocks, and not from one to the next. */
+static void unsorted_between_blocks(void **state) {
+    (void)state;
+    enum { N = 40000, HALF = N / 2 }; /* two blocks */
+    int64_t *src = calloc(N, sizeof *src), *dst = calloc(N, sizeof *dst);
+    for (int64_t e = 0; e < HALF; e++) dst[e] = 1;
+    Graph *g = make(src, dst, N, 1, 2);
+    assert_true(is_graph(g, src, dst, 1, 2, N));
+    graph_unref(g);
+    free(src);
+    free(dst);
+}
+
+/* Rows as long as a chunk are whole; of a row twice as long the second part starts with a fall. */
+static void long_rows(void **state) {
+    (void)state;
+    static const int64_t ptr[] = {0, CHUNK_EDGES, 3 * CHUNK_EDGES};
+    static int64_t src[3 * CHUNK_EDGES];
+    for (int64_t p = ptr[1]; p < 2 * CHUNK_EDGES; p++) src[p] = 1;
+    IndexArray p = wide_array(ptr, 3), c = wide_array(src, 3 * CHUNK_EDGES);
+    Graph *g;
+    const Csr *csr;
+    const GraphFacts *f;
+    assert_int_equal(graph_from_csr(&p, &c, 2, false, &g), ST_OK);
+    assert_int_equal(graph_csr(g, true, &csr), ST_OK);
+    assert_int_equal(graph_facts(g, &f), ST_OK);
+    assert_true(csr->has_split && !f->sorted && f->first_unsorted_row == 1);
+    graph_unref(g);
+    p.len = 2;
+    c.len = CHUNK_EDGES;
+    assert_int_equal(graph_from_csr(&p, &c, 2, false, &g), ST_OK);
+    assert_int_equal(graph_csr(g, true, &csr), ST_OK);
+    assert_true(!csr->has_split && csr->num_chunks == 1);
+    graph_unref(g);
+}
+
 static void facts_and_findings(void **state) {
     (void)state;
     static const int64_t src[] = {1, 0, 2, 0, 0, 2}, dst[] = {0, 0, 2, 1, 1, 1};
@@ -403,6 +439,11 @@ static void facts_and_findings(void **state) {
     graph_unref(g);
     assert_int_equal(graph_from_coo(&s, &d, 4, 3, false, &g), ST_OK);
     assert_string_equal(graph_findings(g), "");
+    graph_unref(g);
+    static const int64_t from[] = {2, 0, 1}, to[] = {1, 0, 1};
+    g = make(from, to, 3, 3, 3); /* the first loop is edge 1, at position 0 */
+    assert_int_equal(graph_facts(g, &f), ST_OK);
+    assert_true(f->self_loops == 2 && f->first_self_loop == 1);
     graph_unref(g);
     assert_int_equal(graph_regular(4, 2, &g), ST_OK);
     assert_int_equal(graph_facts(g, &f), ST_OK);
@@ -442,6 +483,8 @@ int main(void) {
         cmocka_unit_test(counts_by_default),
         cmocka_unit_test(regular_relations),
         cmocka_unit_test(narrow_indices),
+        cmocka_unit_test(unsorted_between_blocks),
+        cmocka_unit_test(long_rows),
         cmocka_unit_test(wide_for_many_sources),
         cmocka_unit_test(agrees_with_the_model),
         cmocka_unit_test(chunk_limits),

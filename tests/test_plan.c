@@ -142,6 +142,14 @@ static void results_are_read_back(void **state) {
     assert_int_equal(p->kernels.data[0].body->results.len, 2);
     assert_int_not_equal(ir_find_input(p->kernels.data[1].body, "t.0"), 0);
     plan_free(p);
+    /* names of buffers that are taken, by an input and by a result */
+    f = homogeneous();
+    x = in_vec(f, "t.0", H, F);
+    h = sum_dst(f, at_src(f, x));
+    ir_add_result(f, "t.1", sum_dst(f, at_src(f, h)));
+    p = plan_of(f);
+    assert_string_equal(p->kernels.data[0].body->results.data[0].name, "t.2");
+    plan_free(p);
 }
 
 static void schedules_follow_from_shapes(void **state) {
@@ -215,6 +223,10 @@ static void what_kernels_cannot_hold_is_refused(void **state) {
     int edges_of_edges = ir_relation(f, "t", HE, H);
     ir_add_result(f, "y", ir_degree(f, map_dst(edges_of_edges)));
     refused(f, "relation 't'");
+    f = homogeneous();
+    edges_of_edges = ir_relation(f, "u", H, HE);
+    ir_add_result(f, "y", ir_degree(f, map_src(edges_of_edges)));
+    refused(f, "relation 'u'");
     f = homogeneous();
     ir_add_result(f, "y", in_vec(f, "degree.r.src", H, 0));
     refused(f, "input 'degree.r.src'");
