@@ -44,6 +44,12 @@
 #else
 #define TG_API
 #endif
+/* Argument 1 is not read: GCC does not warn that results to be are uninitialized. */
+#if defined __GNUC__ && __GNUC__ >= 11
+#define TG_NOT_READ_ __attribute__((access(none, 1)))
+#else
+#define TG_NOT_READ_
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -92,7 +98,8 @@ typedef struct {
 } tg_array;
 
 /* A dense row-major array over data. rank in [0, TG_MAX_RANK], else the array is refused where used. */
-TG_API tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *shape);
+TG_API TG_NOT_READ_ tg_array tg_dense(const void *data, tg_dtype dtype, int rank,
+                                      const int64_t *shape);
 
 /* tg_f32(x, 3) is 3 floats, tg_f32(x, 3, 16) is 3 rows of 16, tg_f32(&loss) is one float of rank 0;
  * likewise the other dtypes. */
@@ -126,6 +133,10 @@ TG_API void *tg_to_dlpack(tg_array x, void (*release)(void *owner), void *owner)
 
 typedef struct tg_graph tg_graph;
 
+/* Every constructor copies its arrays, validates the copy in full and gives a new graph, which is yours; NULL and
+ * TG_EINVAL (a row pointer that does not start at 0, falls, or does not end at the number of edges; a negative
+ * count), TG_ERANGE (an index negative or past its count), TG_ESHAPE, TG_ETYPE (arrays that are no index arrays),
+ * TG_ENOMEM. No nodes, no edges and nodes without edges are fine. */
 /* Row i of a CSR holds the sources of destination i: col_idx[row_ptr[i] .. row_ptr[i + 1]).
  * row_ptr has num_dst + 1 entries. Copies and validates in full; O(nodes + edges), parallel. */
 TG_API tg_graph *tg_graph_csr(int64_t num_dst, int64_t num_src, const int64_t *row_ptr,
@@ -165,7 +176,7 @@ TG_API int64_t tg_graph_num_dst(const tg_graph *g);
 TG_API int64_t tg_graph_num_edges(const tg_graph *g);
 TG_API const char *tg_graph_findings(const tg_graph *g);
 TG_API bool tg_graph_equal(const tg_graph *a, const tg_graph *b);
-/* Writes the ends of every edge in the caller's order; each array has num_edges entries. */
+/* Writes the ends of every edge in the caller's order; each array has num_edges entries. O(edges), like the next. */
 TG_API tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst);
 /* Writes the rows grouped by destination: num_dst + 1 and num_edges entries; edge (may be NULL) takes
  * the number of the edge at each position. */
@@ -194,7 +205,8 @@ typedef struct tg_program tg_program;
  * dtypes and feature shapes come with the arguments. Grammar: docs/formula.md. O(text); TG_ESYNTAX with line
  * and column. */
 TG_API tg_program *tg_program_new(const char *formula);
-/* IR text as tg_ir prints it (its first function). */
+/* IR text as tg_ir prints it: its first function, a typed program. O(text); TG_ESYNTAX, TG_EINVAL (what the verifier
+ * finds), and what typing a program may give. */
 TG_API tg_program *tg_program_parse(const char *text);
 /* The program that computes p's results and, from a cotangent "cot.<out>" for each name in outs, the
  * gradient "grad.<name>" of each name in wrt, of the array's shape and dtype. Names are separated by spaces.
@@ -213,22 +225,28 @@ typedef struct {
 /* Binds and runs once. Inputs that the program needs must be there; outputs that are not there are
  * not computed; names that the program does not know are refused. Compiles on first use of a
  * combination of dtypes, feature shapes and layouts (milliseconds), else finds the code in memory or on
- * disk. An array is rows x feature shape: num_edges rows for "edge.w", of a parameter the shape alone.
- * Outputs may overlap inputs, which are read first; not each other. After TG_ERANGE (an index of
- * table[index] that is out of range; the message names array, position, value and rows) outputs hold
- * anything. */
+ * disk. An array is rows x feature shape: num_src rows for "src.x", num_dst for "dst.x" and results on
+ * destinations, num_edges for "edge.w", as many as nodes for "node.x"; of a parameter and of a single number
+ * the shape alone. Outputs may overlap inputs, which are read first; not each other. Data of NULL: an output that
+ * is not bound, or an array of no numbers.
+ * TG_ENAME (a name missing, unknown or twice), TG_ETYPE, TG_ESHAPE, TG_EINVAL (input data NULL), what the formula's
+ * meaning refuses, with line and column, and TG_EUNSUPPORTED: before anything ran, outputs as they were.
+ * TG_ERANGE (an index of table[index] that is out of range; the message names array, position, value and rows),
+ * TG_EINTR and TG_ENOMEM: outputs hold anything. Cost: tg_program_cost. */
 TG_API tg_status tg_run(const tg_program *p, const tg_graph *g, const tg_arg *args,
                         size_t num_args);
 
 /* The same in two steps for hot loops: what can be checked and looked up once is, and a run costs less
  * than a microsecond beside its kernels. A call borrows the program, the graph and the arrays' memory
- * until it is freed; run it as often as you like, from one thread at a time. */
+ * until it is freed; run it as often as you like, from one thread at a time. Each run reads the memory anew.
+ * Errors: tg_bind's are tg_run's from before the run, tg_call_run's those of the run. */
 typedef struct tg_call tg_call;
 TG_API tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *args,
                         size_t num_args);
 TG_API tg_status tg_call_run(tg_call *call);
 TG_API void tg_call_free(tg_call *call);
-/* Moves argument k (in the order of tg_bind) to other memory of the same shape, dtype and strides. */
+/* Moves argument k (in the order of tg_bind) to other memory of the same shape, dtype and strides. O(1); TG_ERANGE,
+ * TG_EINVAL (data NULL). */
 TG_API tg_status tg_call_set(tg_call *call, size_t k, void *data);
 
 /* ---- what a program is ---- */
@@ -244,10 +262,12 @@ typedef struct {
     int64_t shape[TG_MAX_RANK];
 } tg_end;
 
-/* The program for these arguments' dtypes and feature shapes (data may be NULL). A typed program, one
- * from a builder or from IR text, gives a new handle to itself. */
+/* The program for these arguments' dtypes and feature shapes (data may be NULL); yours. A typed program, one
+ * from a builder or from IR text, gives a new handle to itself. O(operations), O(1) for types met before; errors as
+ * tg_run's for the formula. */
 TG_API tg_program *tg_program_typed(const tg_program *p, const tg_arg *args, size_t num_args);
-/* Ends of a typed program; k out of range gives TG_ERANGE, an untyped program TG_EINVAL. */
+/* Ends of a typed program, inputs in order of first use; k out of range gives TG_ERANGE, an untyped program
+ * TG_EINVAL (and counts of 0). */
 TG_API size_t tg_program_num_inputs(const tg_program *p);
 TG_API size_t tg_program_num_results(const tg_program *p);
 TG_API tg_status tg_program_input(const tg_program *p, size_t k, tg_end *end);
@@ -255,16 +275,18 @@ TG_API tg_status tg_program_result(const tg_program *p, size_t k, tg_end *end);
 
 /* Splits a gradient program for running in two steps: *forward gives the results named in keep
  * (separated by spaces) and node-sized residuals "res.0", "res.1", ...; *backward takes the inputs that it needs, the
- * cotangents and those residuals, and gives the other results. */
+ * cotangents and those residuals, and gives the other results. Both are yours, untouched where it fails: TG_EINVAL
+ * (no types yet), TG_ENAME. O(operations). */
 TG_API tg_status tg_program_split(const tg_program *grad, const char *keep, tg_program **forward,
                                   tg_program **backward);
 
 /* ---- inspection: text is yours, free it with tg_free. Untyped programs show the variant that ran
  * last (TG_EINVAL where nothing ran yet). ---- */
 
-/* stage: "domain" (the program), "iter" (fused traversals), "kernel" (with schedules), "task". */
+/* stage: "domain" (the program), "iter" (fused traversals), "kernel" (with schedules), "task"; TG_ENAME else, as for
+ * kinds. */
 TG_API char *tg_ir(const tg_program *p, const char *stage);
-/* kind: "llvm", "llvm-opt", "asm", of every kernel. */
+/* kind: "llvm", "llvm-opt", "asm", of every kernel. Compiles: milliseconds each. */
 TG_API char *tg_code(const tg_program *p, const char *kind);
 /* Lines "backend: ", "provider: ", "lowering: ", "passes: ", findings "disposition: [stage] message",
  * last "variant cache: hits=H, misses=M". */
@@ -274,7 +296,7 @@ typedef struct {
     int64_t traversals, edge_visits, flops, bytes_read, bytes_written;
     int64_t staging_bytes, edge_buffer_bytes, node_buffer_bytes;
 } tg_cost;
-/* Exact counts for a typed program on a graph. */
+/* Exact counts for a typed program on a graph, O(operations); bytes are those of rows read and written. */
 TG_API tg_status tg_program_cost(const tg_program *p, const tg_graph *g, tg_cost *cost);
 
 typedef struct {
@@ -284,7 +306,7 @@ typedef struct {
 } tg_stats;
 TG_API tg_status tg_program_stats(const tg_program *p, tg_stats *stats);
 
-/* Runs on the interpreter: slow, obvious, the meaning. */
+/* As tg_run, on the interpreter: slow, obvious, the meaning. */
 TG_API tg_status tg_reference(const tg_program *p, const tg_graph *g, const tg_arg *args,
                               size_t num_args);
 
@@ -321,23 +343,24 @@ TG_API char *tg_about(void);
 
 #ifdef __cplusplus
 /* The array makers for C++: tg_f32(x, 3, 16). */
-template<class... Dims> tg_array tg_dense_of_(const void *p, tg_dtype dtype, Dims... dims) {
+template<class... Dims> TG_NOT_READ_ tg_array tg_dense_of_(const void *p, tg_dtype dtype,
+                                                           Dims... dims) {
     const int64_t shape[] = {static_cast<int64_t>(dims)..., 0};
     return tg_dense(p, dtype, static_cast<int>(sizeof...(dims)), shape);
 }
-template<class... Dims> tg_array tg_f32(const float *p, Dims... d) {
+template<class... Dims> TG_NOT_READ_ tg_array tg_f32(const float *p, Dims... d) {
     return tg_dense_of_(p, TG_FLOAT32, d...);
 }
-template<class... Dims> tg_array tg_f64(const double *p, Dims... d) {
+template<class... Dims> TG_NOT_READ_ tg_array tg_f64(const double *p, Dims... d) {
     return tg_dense_of_(p, TG_FLOAT64, d...);
 }
-template<class... Dims> tg_array tg_i32(const int32_t *p, Dims... d) {
+template<class... Dims> TG_NOT_READ_ tg_array tg_i32(const int32_t *p, Dims... d) {
     return tg_dense_of_(p, TG_INT32, d...);
 }
-template<class... Dims> tg_array tg_i64(const int64_t *p, Dims... d) {
+template<class... Dims> TG_NOT_READ_ tg_array tg_i64(const int64_t *p, Dims... d) {
     return tg_dense_of_(p, TG_INT64, d...);
 }
-template<class... Dims> tg_array tg_bool(const void *p, Dims... d) {
+template<class... Dims> TG_NOT_READ_ tg_array tg_bool(const void *p, Dims... d) {
     return tg_dense_of_(p, TG_BOOL, d...);
 }
 #endif

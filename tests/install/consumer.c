@@ -18,7 +18,7 @@ static int differs(const char *what, const float *got, const float *want, int n)
 
 static int formula(const tg_graph *g) {
     const float want_out[] = {2, 1, 1.5f}, want_dw[] = {1, 3, 2, 1, 2};
-    float out[3], dw[5];
+    float out[3], dw[5]; /* results need no value before */
     tg_program *p = tg_program_new("out = sum(edge.weight * src.x)");
     tg_program *dp = tg_program_grad(p, "out", "edge.weight");
     const tg_arg args[] = {{"src.x", tg_f32(x, 3)},
