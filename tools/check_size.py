@@ -12,7 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUDGET = 8000
 MIDDLE = ["base", "ir", "interp", "algebra", "opt", "plan"]
-FOLDERS = [f"src/{f}" for f in [*MIDDLE, "text", "capture", "graph", "codegen", "run", "api"]]
+FOLDERS = [f"src/{f}" for f in [*MIDDLE, "text", "vocab", "capture", "graph", "codegen", "run", "api"]]
 FOLDERS += ["include", "tools", "python/_tiga", "python/tiga", "tests", "bench", "examples"]
 C_SUFFIXES = {".c", ".h", ".def", ".inc"}
 SUFFIXES = C_SUFFIXES | {".py", ".mlir"}

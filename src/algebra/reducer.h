@@ -8,7 +8,7 @@
 #ifndef TIGA_ALGEBRA_REDUCER_H
 #define TIGA_ALGEBRA_REDUCER_H
 
-#include "ir/build.h"
+#include "vocab/build.h"
 
 /* What is proven of combine and identity, of a component of the state or of all. The form, once proven,
  * defines the meaning. */

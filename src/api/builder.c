@@ -1,7 +1,7 @@
 /* The builder of tiga_ops.h: ir/build.h and reducers behind handles. */
 #include "capture/reducers.h"
 #include "api/program.h"
-#include "ir/build.h"
+#include "vocab/build.h"
 #include "run/key.h"
 #include "text/text.h"
 #include "tiga/tiga_ops.h"

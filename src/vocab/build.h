@@ -1,8 +1,8 @@
 /* Building as a user thinks: shapes broadcast, parameters spread, dtypes meet, axes count the row
  * axis, and functions have names. On top of the strict emits of ir.h; used by the formula front end
  * and, through tiga_ops.h, by Python. Faults are those of ir.h: sticky, value 0. */
-#ifndef TIGA_IR_BUILD_H
-#define TIGA_IR_BUILD_H
+#ifndef TIGA_VOCAB_BUILD_H
+#define TIGA_VOCAB_BUILD_H
 
 #include "ir/ir.h"
 

@@ -1,7 +1,8 @@
 /* The builder's core: inputs by role, dtype promotion, spreading and broadcasting. */
-#include "ir/build.h"
+#include "vocab/build.h"
 
 #include "ir/type.h"
+#include "vocab/lib.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -366,8 +367,6 @@ static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint
 }
 
 /* ---- by name ---- */
-
-#include "ir/lib.h"
 
 Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
                const int64_t *ints, uint32_t num_ints) {

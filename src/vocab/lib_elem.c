@@ -2,7 +2,7 @@
  *
  * Formulas are the usual definitions; what deserves care is said at each: ties and gradients at
  * corners follow torch. */
-#include "ir/lib_words.h"
+#include "vocab/lib_words.h"
 
 #include <math.h>
 

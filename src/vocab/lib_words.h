@@ -1,8 +1,8 @@
 /* How lib.c, lib_index.c and lib_elem.c write: calls of operations by name, numbers, selections. */
-#ifndef TIGA_IR_LIB_WORDS_H
-#define TIGA_IR_LIB_WORDS_H
+#ifndef TIGA_VOCAB_LIB_WORDS_H
+#define TIGA_VOCAB_LIB_WORDS_H
 
-#include "ir/lib.h"
+#include "vocab/lib.h"
 #include "ir/type.h"
 
 static inline Val call(Builder *b, const char *name, Val x, Val y) {

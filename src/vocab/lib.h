@@ -1,8 +1,8 @@
 /* The library: functions over the operations, found by name (lib.c). */
-#ifndef TIGA_IR_LIB_H
-#define TIGA_IR_LIB_H
+#ifndef TIGA_VOCAB_LIB_H
+#define TIGA_VOCAB_LIB_H
 
-#include "ir/build.h"
+#include "vocab/build.h"
 
 typedef struct {
     const char *name;

@@ -1,5 +1,5 @@
 /* Along one feature axis: slices, positions, rows by number, running sums. */
-#include "ir/lib_words.h"
+#include "vocab/lib_words.h"
 
 /* Every axis whole but one. */
 static Val slice_axis(Builder *b, Val x, int axis, int64_t start, int64_t count, int64_t step) {
