@@ -139,7 +139,9 @@ def _below(thing: Any) -> Iterable[Any]:
     node = thing._node
     if node is None or not thing.requires_grad:
         return ()
-    return (node.call,) if isinstance(node, Part) else [a for a in node.args if isinstance(a, Tensor) and a.requires_grad]
+    if isinstance(node, Part):
+        return (node.call,)
+    return [a for a in node.args if isinstance(a, Tensor) and a.requires_grad]
 
 
 def _ordered(output: Tensor) -> list[Any]:

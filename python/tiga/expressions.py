@@ -186,7 +186,8 @@ def express(root: Any, above: Operation, is_leaf: Callable[[Any], bool]) -> tupl
             todo.extend(reversed(missing))
             if not missing:
                 args = [ids[id(a)] if isinstance(a, Operand) else take(a, kind_of(node.name, a)) for a in node.args]
-                ids[id(todo.pop())] = args[0] if node.name == "detach" else builder.apply(node.name, tuple(args), node.ints)
+                passed = node.name == "detach"
+                ids[id(todo.pop())] = args[0] if passed else builder.apply(node.name, tuple(args), node.ints)
     builder.out("out", ids[id(root)])
     return program_of(builder), tuple(leaves)
 

@@ -346,11 +346,21 @@ def unsqueeze(x: Any, dim: Any = None, *, axis: Any = None) -> Value:
 
 def cat(tensors: Sequence[Any], dim: Any = None, *, axis: Any = None) -> Value:
     """Joined along a feature axis: cat([a, b], -1)."""
-    return _apply("cat", *tensors, ints=ints((_one("cat", dim, axis, 0),)))
+    along = ints((_one("cat", dim, axis, 0),))
+    if len(tensors) > _MOST_JOINED:
+        parts = range(0, len(tensors), _MOST_JOINED)
+        return cat([_apply("cat", *tensors[k : k + _MOST_JOINED], ints=along) for k in parts], *along)
+    return _apply("cat", *tensors, ints=along)
+
+
+_MOST_JOINED = 32  # by one operation
 
 
 def stack(tensors: Sequence[Any], dim: Any = None, *, axis: Any = None) -> Value:
     """Joined along a new feature axis: stack([a, b], -1)."""
+    if len(tensors) > _MOST_JOINED:
+        along = _one("stack", dim, axis, 0)
+        return cat([stack([x], along) for x in tensors], along)
     return _apply("stack", *tensors, ints=ints((_one("stack", dim, axis, 0),)))
 
 

@@ -220,6 +220,13 @@ class Tensor(Operand):
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0  # kDLCPU
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        from .interop import vocabulary
+
+        if method == "__call__" and ufunc.__name__ in vocabulary.TABLE and kwargs.get("out") is None:
+            return super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        return getattr(ufunc, method)(*_as_arrays(inputs), **{k: _as_arrays(v) for k, v in kwargs.items()})
+
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         from .interop import vocabulary
 
@@ -353,7 +360,9 @@ def _plain(data: Any) -> Any:
     """Lists, with tensors in them as arrays."""
     if isinstance(data, (list, tuple)):
         return [_plain(x) for x in data]
-    return np.asarray(data.detach() if arrays.kind_of(data) == arrays.TORCH else arrays.described(data)) if arrays.is_array(data) else data
+    if not arrays.is_array(data):
+        return data
+    return np.asarray(data.detach() if arrays.kind_of(data) == arrays.TORCH else arrays.described(data))
 
 
 def _by_content(dtype: np.dtype) -> np.dtype:

@@ -3,10 +3,12 @@
 import concurrent.futures
 import copy
 import pickle
+import re
 
 import numpy as np
 import pytest
 import tiga as tg
+from conftest import ROOT
 from tiga import programs
 
 RNG = np.random.default_rng(3)
@@ -80,6 +82,17 @@ def test_views_are_views(view, make):
     v = view(x)
     assert np.shares_memory(v.numpy(), x.numpy())
     assert v.shape == v.numpy().shape
+
+
+@pytest.mark.parametrize("count", [1, 2, 32, 33, 64, 65, 1100])
+def test_joins_of_any_number(count):
+    rows = [np.full(2, k, np.float32) for k in range(count)]
+    tensors = [tg.from_numpy(r) for r in rows]
+    for axis in (0, 1, -1):
+        np.testing.assert_array_equal(tg.stack(tensors, axis).numpy(), np.stack(rows, axis))
+    np.testing.assert_array_equal(tg.cat(tensors, -1).numpy(), np.concatenate(rows, -1))
+    lazy = tg.cat([t + 1 for t in tensors])
+    np.testing.assert_array_equal(lazy.numpy(), np.concatenate(rows) + 1)
 
 
 def test_batched_matmul():
@@ -376,3 +389,12 @@ def test_torch_and_back():
     for refused in (lambda: x + t, lambda: t + x, lambda: torch.add(t, x), lambda: tg.where(x > 0, x, t)):
         with pytest.raises(TypeError, match="torch tensor beside"):
             refused()
+
+
+def test_the_documentation_runs():
+    text = (ROOT / "docs" / "tensors.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    scope = {}
+    for block in blocks:
+        exec(block, scope)
+    assert len(blocks) == 2 and scope["dx"].shape == (2, 3) and scope["loss"].item() < 1
