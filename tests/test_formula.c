@@ -142,6 +142,7 @@ static const struct {
     {"out = float32(9007199254740993 - int64(dst.x) - 9007199254740990)", 3, {2, 1, 0}},
     {"out = -7 // 2 + 7 % -3 + dst.x % 2 + -dst.x // 2", 3, {-6, -7, -7}},
     {"out = 1.0 * (int64(dst.x) & 2 | 4 ^ ~int64(dst.x))", 3, {-6, -5, -6}},
+    {"out = conj(dst.x) + real(dst.x) + imag(dst.x * inf)", 3, {2, 4, 6}},
     {"out = clamp(dst.x, max=2) + clamp(dst.x, min=2) + clamp(dst.x, min=2, max=2)", 3, {5, 6, 7}},
     {"out = elu(-dst.x * inf, alpha=2) + leaky_relu(-dst.x, negative_slope=.5)",
      3,

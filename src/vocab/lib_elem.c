@@ -87,6 +87,14 @@ static Val lib_isfinite(Builder *b, const LibCall *c) {
     return call(b, "lt", call(b, "abs", x, 0), number(b, INFINITY));
 }
 
+/* Of what is real: x is its own conjugate and real part, the imaginary part is 0. */
+static Val lib_real(Builder *b, const LibCall *c) { return (void)b, c->args[0]; }
+
+static Val lib_imag(Builder *b, const LibCall *c) {
+    Val x = build_strong(b, c->args[0]);
+    return x ? ir_const_like(b->f, x, 0) : 0;
+}
+
 /* x, or the bound where x lies beyond it; NaN of either. All of the gradient goes to x at the bound, not
  * half as with maximum. */
 static Val held(Builder *b, Val x, Val bound, bool below) {
@@ -145,6 +153,9 @@ const LibEntry lib_elementwise[] = {
     {"square", lib_square, 1, 1, false},
     {"reciprocal", lib_reciprocal, 1, 1, false},
     {"isfinite", lib_isfinite, 1, 1, false},
+    {"conj", lib_real, 1, 1, false},
+    {"real", lib_real, 1, 1, false},
+    {"imag", lib_imag, 1, 1, false},
     {"clamp", lib_clamp, 2, 3, false},
     {"clamp_min", lib_clamp_min, 2, 2, false},
     {"clamp_max", lib_clamp_max, 2, 2, false},
