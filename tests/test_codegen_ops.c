@@ -22,7 +22,8 @@ static bool takes(uint8_t signature, Dtype d) {
     switch ((Signature)signature) {
     case S_num: return d != DT_bool;
     case S_flt:
-    case S_test: return dtype_is_float(d);
+    case S_test:
+    case S_key: return dtype_is_float(d);
     case S_bit: return !dtype_is_float(d);
     case S_cmp:
     case S_sel: return true;

@@ -58,6 +58,7 @@ static Wide wide_floordiv(Wide a, Wide b);
     REF(xor, NONE_HERE, a ^ b)                                                                     \
     REF(not, NONE_HERE, ~a)                                                                        \
     REF(isnan, isnan(a) != 0, NONE_HERE)                                                           \
+    REF(order, NONE_HERE, NONE_HERE)                                                               \
     REF(where, a != 0 ? b : c, a != 0 ? b : c)
 
 #define REF(op, on_floats, on_ints)                                                                \
@@ -198,11 +199,20 @@ static Array column(Dtype t, int64_t n, void *data, int64_t stride) {
     return (Array){.data = data, .dtype = (uint8_t)t, .rank = 1, .dim = {n}, .stride = {stride}};
 }
 
+/* Of order: bits as a number, those of negative floats mirrored. */
+static Cell key_cell(Dtype t, Cell a) {
+    bool is_nan = as_float(t, a) != as_float(t, a), is_single = t == DT_f32;
+    int64_t bits = is_single ? a.i : a.l, most = is_single ? INT32_MAX : INT64_MAX;
+    int64_t key = is_nan ? most : bits < 0 ? -1 - (bits & most) : bits;
+    return is_single ? (Cell){.i = (int32_t)key} : (Cell){.l = key};
+}
+
 static void check(const Row *row, const Operands *o, const Cell *got) {
     Dtype t = o->dtype[row->arity - 1];
     for (int64_t i = 0; i < o->count; i++) {
         Cell a = o->cell[0][i], b = o->cell[1][i], c = o->cell[2][i], want;
-        if (dtype_is_float(t))
+        if (row->op == OP_order) want = key_cell(t, a);
+        else if (dtype_is_float(t))
             want = float_cell(o->result, row->on_floats(as_float(o->dtype[0], a), as_float(t, b),
                                                         as_float(t, c)));
         else

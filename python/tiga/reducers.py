@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from . import _tiga, dtypes, functions
 from .errors import AlgebraWarning
 from .staged import Stage, Value
@@ -27,9 +29,11 @@ __all__ = [
     "logsumexp",
     "max",
     "mean",
+    "median",
     "min",
     "online_softmax",
     "prod",
+    "quantile",
     "std",
     "sum",
     "var",
@@ -331,6 +335,22 @@ def argmin(*args: Any, empty: float | None = None) -> Reducer:
     """The reducer that gives the number of the edge with the smallest message; of ties the first;
     tg.argmin(empty=-1). A NaN is the smallest."""
     return _reducer_alone("argmin", args, empty)
+
+
+def median(*args: Any, empty: float | None = None) -> Reducer:
+    """The reducer that gives the middle message, of two the lower: tg.median(empty=NaN). Its gradient goes to the
+    message chosen, of equal ones the first; a row with a NaN gives NaN."""
+    return _reducer_alone("median", args, empty)
+
+
+def quantile(q: float, *args: Any, empty: float | None = None) -> Reducer:
+    """The reducer that gives the message at position floor(q (n - 1)) of a row's n in rising order, exactly:
+    tg.quantile(0.25, empty=NaN). Gradient and NaN as of tg.median."""
+    if args or not isinstance(q, (int, float, np.floating, np.integer)):
+        raise NotImplementedError("tg.quantile of a value is not built yet; the reducer is tg.quantile(0.25)")
+    if not 0 <= q <= 1:
+        raise ValueError(f"quantile: q is {q}, expected a number from 0 to 1")
+    return Builtin(f"quantile({float(q)!r})", ("message",), f"tg.quantile({float(q)!r})", empty)
 
 
 def var(*args: Any, unbiased: bool = False, empty: float | None = None) -> Reducer:

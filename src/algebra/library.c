@@ -7,6 +7,8 @@
  *   std        sqrt(var); gradient 0 where it is 0
  *   any, all   by counting what is not, or is, 0
  *   argmax     the least number among the messages that equal the largest
+ *   quantile   the key below which `position` messages lie, two bits at a time from the top (radix selection by
+ *              counting, which needs no memory); then the first message of that key
  *
  * A row without messages counts as one message while it is computed and gets its value at the end, so its
  * derivatives are 0 and not 0 / 0. */
@@ -194,6 +196,48 @@ static Val lower_argmin(Builder *b, const Reducer *r, Map map, Val m) {
     return first_largest(&w, mirrored(&w, ordered(b, m)));
 }
 
+/* ---- order ---- */
+
+/* The position in a row's order, from 0: q of the way to its end, rounded down; where there is a NaN, its. */
+static Val position(Rows *w, Val m) {
+    Val last = call2(w, "sub", w->degree, integer(w, 1));
+    Val way = call2(w, "mul", build_cast(w->b, last, DT_f64), build_number(w->b, w->r->share));
+    Val place = build_cast(w->b, call1(w, "floor", way), DT_i64);
+    if (!place || !is_float(w, m)) return place;
+    Val nans = ir_reduce(w->b->f, call1(w, "isnan", m), w->map);
+    return select(w, call2(w, "lt", integer(w, 0), nans), last, place);
+}
+
+/* The key at a row's position: `base` grows to the largest number that at most `place` keys are below. */
+static Val key_at(Rows *w, Val key, Val place) {
+    Dtype d = (Dtype)ir_type(w->b->f, key)->dtype;
+    int width = 8 * dtype_size(d);
+    Val base = build_cast(w->b, integer(w, d == DT_i32 ? INT32_MIN : INT64_MIN), d);
+    base = build_spread(w->b, base, map_to(w->b->f, w->map));
+    for (int shift = width - 2; shift >= 0; shift -= 2) {
+        Val steps = 0, step = build_cast(w->b, integer(w, (int64_t)(UINT64_C(1) << shift)), d);
+        for (Val k = 0, bound = base; k < 3; k++) {
+            bound = call2(w, "add", bound, step);
+            Val below = ir_reduce(w->b->f, call2(w, "lt", key, up(w, bound)), w->map);
+            Val fits = build_cast(w->b, call2(w, "le", below, place), d);
+            steps = steps ? call2(w, "add", steps, fits) : fits;
+        }
+        base = call2(w, "add", base, call2(w, "mul", steps, step));
+    }
+    return base;
+}
+
+static Val lower_quantile(Builder *b, const Reducer *r, Map map, Val m) {
+    Rows w = rows_of(b, r, map);
+    m = ordered(b, m);
+    Val key = is_float(&w, m) ? call1(&w, "order", m) : m;
+    Val found = key_at(&w, key, position(&w, m));
+    Val own =
+        select(&w, call2(&w, "eq", key, up(&w, found)), numbers(&w, false), integer(&w, INT64_MIN));
+    Val v = build_float(b, value_at(&w, largest(&w, own), false, m));
+    return finish(&w, fill(&w, 1, NAN, v));
+}
+
 /* ---- the table ---- */
 
 static const struct {
@@ -209,6 +253,8 @@ static const struct {
     {"all", lower_all},
     {"argmax", lower_argmax},
     {"argmin", lower_argmin},
+    {"median", lower_quantile},
+    {"quantile", lower_quantile},
 };
 
 Lowering *library_find(const char *name) {

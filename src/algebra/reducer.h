@@ -53,6 +53,7 @@ struct Reducer {
     const char *note;             /* what is proven, for those who ask how a program is built */
     const char *doubt;            /* a counterexample to the flags; NULL where none is known */
     Lowering *lower;              /* of FORM_program */
+    double share;                 /* of a quantile: how far along the order */
     bool has_empty;               /* the value of rows without messages is given */
     double empty;
 };

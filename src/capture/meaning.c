@@ -230,8 +230,8 @@ enum { MAX_ARGS = 64, MAX_INTS = 16 };
 typedef struct {
     Val args[MAX_ARGS];
     uint32_t num_args;
-    bool has_axis, keep, has_keep, has_empty, unbiased;
-    double empty;
+    bool has_axis, keep, has_keep, has_empty, unbiased, has_share;
+    double empty, share;
     int64_t axes[MAX_INTS];
     uint32_t num_axes;
 } Call;
@@ -308,6 +308,10 @@ static bool read_keyword(Meaning *m, const Expr *e, const Keyword *k, bool on_ed
         return c->has_keep = true, read_truth(m, k, &c->keep);
     if (!strcmp(k->name, "unbiased") && is_one_of(e->text, "var std"))
         return read_truth(m, k, &c->unbiased);
+    if (!strcmp(k->name, "q") && !strcmp(e->text, "quantile"))
+        return c->has_share = true,
+               read_number(k->value, &c->share) ||
+                   (fault(m, k->value, ST_INVAL, "q= takes a number from 0 to 1"), false);
     if (strcmp(k->name, "empty") != 0) return read_named(m, e->text, k, on_edges, c);
     c->has_empty = true;
     return read_number(k->value, &c->empty) ||
@@ -479,7 +483,10 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
                            : c.unbiased ? arena_printf(m->arena, "%s_unbiased", e->text)
                                         : e->text;
         Status st = reducer_builtin(m->arena, name, c.has_empty, c.empty, &r);
-        if (st) m->b->f->status = st;
+        if (!strcmp(name, "quantile") && !c.has_share)
+            return fault(m, e, ST_INVAL, "a quantile takes q=, a number from 0 to 1");
+        if (!st && c.has_share) st = reducer_set_share(r, c.share);
+        if (st) return m->b->f->status = st, 0;
     }
     if (!r) return 0;
     if (c.has_axis || c.has_keep) return fault(m, e, ST_INVAL, "a reducer takes empty= only");

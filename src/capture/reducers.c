@@ -2,6 +2,7 @@
 #include "capture/reducers.h"
 #include "capture/probe.h"
 
+#include "base/locale.h"
 #include "base/log.h"
 #include "ir/type.h"
 
@@ -261,28 +262,50 @@ static Status builtin_fold(Arena *takes, size_t k, Reducer **out) {
                        d.identity->f, d.lift->f, d.combine->f, d.finalize->f, out);
 }
 
+Status reducer_set_share(Reducer *r, double share) {
+    if (!(share >= 0 && share <= 1))
+        return err_set(ST_INVAL, "quantile: q is %g, expected a number from 0 to 1", share);
+    r->share = share;
+    return ST_OK;
+}
+
+/* "quantile(0.25)": the number, and no more behind it. */
+static Status read_share(Reducer *r, const char *name) {
+    char *end = NULL;
+    const char *open = strchr(name, '(');
+    if (!open) return reducer_set_share(r, 0.5);
+    locale_t old = locale_enter_c();
+    double share = strtod(open + 1, &end);
+    locale_leave_c(old);
+    if (end == open + 1 || strcmp(end, ")") != 0)
+        return err_set(ST_NAME, "reducer '%s': expected quantile(q), q a number from 0 to 1", name);
+    return reducer_set_share(r, share);
+}
+
+static Status builtin_program(Arena *takes, const char *name, Lowering *lower, Reducer **out) {
+    *out = ARENA_NEW(takes, Reducer);
+    **out = (Reducer){.arena = takes,
+                      .name = arena_str(takes, name),
+                      .num_messages = 1,
+                      .form = FORM_program,
+                      .lower = lower};
+    return read_share(*out, name);
+}
+
 Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty,
                        Reducer **out) {
     size_t fold = find_fold(name);
-    Lowering *lower = library_find(name);
-    if (fold < NUM_FOLDS) {
-        Status st = builtin_fold(takes, fold, out);
-        if (st) return st;
-        TIGA_ASSERT((*out)->form != FORM_general);
-    } else if (lower) {
-        *out = ARENA_NEW(takes, Reducer);
-        **out = (Reducer){.arena = takes,
-                          .name = arena_str(takes, name),
-                          .num_messages = 1,
-                          .form = FORM_program,
-                          .lower = lower};
-    } else {
+    bool is_quantile = !strncmp(name, "quantile(", 9);
+    Lowering *lower = library_find(is_quantile ? "quantile" : name);
+    if (fold == NUM_FOLDS && !lower)
         return err_set(ST_NAME,
                        "unknown reducer '%s' (sum, mean, max, min, count, any, all, argmax, "
-                       "argmin, logsumexp, "
-                       "var, std, var_unbiased, std_unbiased, online_softmax exist)",
+                       "argmin, logsumexp, var, std, var_unbiased, std_unbiased, median, "
+                       "quantile(q), online_softmax exist)",
                        name);
-    }
+    Status st = lower ? builtin_program(takes, name, lower, out) : builtin_fold(takes, fold, out);
+    if (st) return st;
+    TIGA_ASSERT((*out)->form != FORM_general);
     (*out)->has_empty = has_empty;
     (*out)->empty = empty;
     return ST_OK;

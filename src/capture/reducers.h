@@ -5,9 +5,11 @@
 #include "algebra/reducer.h"
 
 /* Folds, written as anybody's four functions: "sum" "mean" "max" "min" "count" "online_softmax"; and those of
- * library.c. Unknown names give ST_NAME. */
+ * library.c, "quantile(0.25)" with its share. Unknown names give ST_NAME. */
 bool reducer_is_builtin(const char *name);
 Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out);
+/* Of a quantile: which. ST_INVAL outside 0 to 1. */
+Status reducer_set_share(Reducer *r, double share);
 /* Copies the functions, checks that they fit each other and are elementwise, proves the form. */
 Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
                    const Fn *combine, const Fn *finalize, Reducer **out);

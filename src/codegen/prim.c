@@ -173,6 +173,7 @@ UNARY(sin)
 UNARY(cos)
 UNARY(tanh)
 UNARY(erf)
+UNARY(order)
 
 LLVMValueRef prim_pow(Emit *e, LLVMValueRef a, LLVMValueRef b) {
     prim_set_type(e, LLVMTypeOf(a));

@@ -31,6 +31,7 @@ LLVMValueRef prim_sin(Emit *e, LLVMValueRef a);
 LLVMValueRef prim_cos(Emit *e, LLVMValueRef a);
 LLVMValueRef prim_tanh(Emit *e, LLVMValueRef a);
 LLVMValueRef prim_erf(Emit *e, LLVMValueRef a);
+LLVMValueRef prim_order(Emit *e, LLVMValueRef a); /* floats to VI */
 LLVMValueRef prim_pow(Emit *e, LLVMValueRef a, LLVMValueRef b);
 void prim_set_type(Emit *e, LLVMTypeRef type); /* VT, and VI with it */
 bool prim_is_float(LLVMValueRef a);
@@ -82,5 +83,6 @@ bool prim_is_float(LLVMValueRef a);
 #define TANH(a) prim_tanh(e, a)
 #define ERF(a) prim_erf(e, a)
 #define POW(a, b) prim_pow(e, a, b)
+#define ORDER(a) prim_order(e, a)
 
 #endif

@@ -121,6 +121,7 @@ static inline bool not_i1(bool a) { return !a; }
 #define TANH(a) FN(tanh)(a)
 #define ERF(a) FN(erf)(a)
 #define POW(a, b) FN(pow)(a, b)
+#define ORDER(a) FN(order)(a)
 #define MDEF static inline
 #define CTX_PARAM
 #define CTX_ARG

@@ -17,7 +17,7 @@
  *   bits        AS_INT(a) VT -> VI, AS_FLT(i) VI -> VT: same bits
  *               IADD ISUB (wrap) ISHL(i, n) ISHR(i, n: arithmetic) IAND IOR on VI, n a plain constant
  *   functions   EXP EXPM1 LOG LOG1P SIN COS TANH ERF POW (floats): FN(exp) ... of vmath.inc, called with
- *               CTX_ARG before the operands
+ *               CTX_ARG before the operands;  ORDER(a), a float, -> VI: FN(order)
  *
  * vmath.inc further takes VMATH_BITS (32 or 64), FN(name) (this instance's function names), MDEF (the
  * storage words) and CTX_PARAM / CTX_ARG (empty in C; "Emit *e," and "e," in the generator). Words

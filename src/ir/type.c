@@ -136,11 +136,14 @@ static Status infer_elem(const Infer *q) {
     Dtype d = (Dtype)arg(q, sig == S_sel ? 1 : 0)->dtype;
     for (uint32_t k = sig == S_sel ? 1 : 0; k < q->num_args; k++)
         if (arg(q, k)->dtype != d) return fault(q, ST_TYPE, "dtypes differ");
-    bool wrong =
-        (sig == S_num && d == DT_bool) || ((sig == S_flt || sig == S_test) && !dtype_is_float(d)) ||
-        (sig == S_bit && dtype_is_float(d)) || (sig == S_sel && arg(q, 0)->dtype != DT_bool);
+    bool wrong = (sig == S_num && d == DT_bool) ||
+                 ((sig == S_flt || sig == S_test || sig == S_key) && !dtype_is_float(d)) ||
+                 (sig == S_bit && dtype_is_float(d)) ||
+                 (sig == S_sel && arg(q, 0)->dtype != DT_bool);
     if (wrong) return fault(q, ST_TYPE, "not defined for this dtype");
-    *q->out = type_with_dtype(*arg(q, 0), sig == S_cmp || sig == S_test ? DT_bool : d);
+    if (sig == S_cmp || sig == S_test) d = DT_bool;
+    if (sig == S_key) d = d == DT_f32 ? DT_i32 : DT_i64;
+    *q->out = type_with_dtype(*arg(q, 0), d);
     return ST_OK;
 }
 

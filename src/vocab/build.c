@@ -328,7 +328,7 @@ static Op find_elem(const char *name) {
 /* Dtypes that the operation is not defined for become the nearest that it is. */
 static Val fit_dtype(Builder *b, Op op, Val v) {
     Signature sig = (Signature)op_info[op].signature;
-    if (sig == S_flt || sig == S_test) return build_float(b, v);
+    if (sig == S_flt || sig == S_test || sig == S_key) return build_float(b, v);
     if (sig == S_num && v && ir_type(b->f, v)->dtype == DT_bool) return build_cast(b, v, DT_i64);
     return v;
 }

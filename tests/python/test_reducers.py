@@ -40,6 +40,8 @@ EMPTY = {
     "any": (tg.any(), False),
     "all": (tg.all(), True),
     "count": (tg.count(), 0),
+    "median": (tg.median(), nan),
+    "quantile(0.3)": (tg.quantile(0.3), nan),
     "argmax": (tg.argmax(), -1),
     "argmin": (tg.argmin(), -1),
 }
@@ -55,6 +57,8 @@ def own(name, m):
         return getattr(m, name)(0)
     if name == "count":
         return len(m)
+    if name in ("median", "quantile(0.3)"):
+        return np.quantile(f, 0.5 if name == "median" else 0.3, axis=0, method="lower")
     return {"v": f.var, "s": f.std}[name[0]](0, ddof=int(name.endswith("unbiased")))
 
 
@@ -298,7 +302,7 @@ def test_costs_of_one_traversal():
         kernel = copy_kernel(reducer)
         kernel(graph=graph, edge={"m": m})
         cost = kernel.cost(graph)
-        phases = 2 if name[:3] in ("var", "std", "arg") else 0 if name == "count" else 1
+        phases = {"var": 2, "std": 2, "arg": 2, "med": 18, "qua": 18, "cou": 0}.get(name[:3], 1)
         assert (cost.traversals, cost.edge_visits) == (min(phases, 1), 3 * phases), name
         assert cost.edge_buffer_bytes == 0
 
@@ -327,9 +331,10 @@ def test_formulas(name):
         def edge(self, src, dst, edge):
             return src.x
 
-    y = tg.formula(f"out = {name}(src.x)")(graph=graph, src={"x": x})
+    call = "quantile(src.x, q=0.3" if name[0] == "q" else f"{name}(src.x"
+    y = tg.formula(f"out = {call})")(graph=graph, src={"x": x})
     np.testing.assert_equal(y, Kernel()(graph=graph, src={"x": x}))
-    filled = tg.formula(f"out = {name}(src.x, empty=1)")(graph=graph, src={"x": x})
+    filled = tg.formula(f"out = {call}, empty=1)")(graph=graph, src={"x": x})
     assert filled[1] == 1 and filled.dtype == y.dtype
 
 

@@ -107,7 +107,7 @@ static bool is_rough(Op op) {
                  OP_sqrt, OP_div);
 }
 static bool is_step(Op op) {
-    return IS_IN(op, OP_floor, OP_ceil, OP_round, OP_sign, OP_floordiv, OP_mod);
+    return IS_IN(op, OP_floor, OP_ceil, OP_round, OP_sign, OP_floordiv, OP_mod, OP_order);
 }
 
 /* Whole numbers want few functions, smooth programs few steps. */
@@ -126,7 +126,8 @@ static Dtype operand_dtype(Decoder *d, Op op, Val a) {
             return (Dtype)ir_type(d->f, fit_float(d, a))->dtype;
         return t == DT_bool ? DT_i64 : t;
     case S_flt:
-    case S_test: return (Dtype)ir_type(d->f, fit_float(d, a))->dtype;
+    case S_test:
+    case S_key: return (Dtype)ir_type(d->f, fit_float(d, a))->dtype;
     case S_bit: return dtype_is_float(t) ? (decode_byte(d, 2) ? DT_bool : DT_i32) : t;
     case S_cmp:
     case S_sel: return t;

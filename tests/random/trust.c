@@ -252,7 +252,10 @@ static bool is_step(const Fn *f, Val v) {
     return to_int || steps;
 }
 
-static bool divides(Op op) { return op == OP_div || op == OP_floordiv || op == OP_mod; }
+/* Of its last operand, -0 from +0. */
+static bool tells_zeros_apart(Op op) {
+    return op == OP_div || op == OP_floordiv || op == OP_mod || op == OP_order;
+}
 
 static void spread(Trust *t, Val v) {
     const Fn *f = t->f;
@@ -263,7 +266,7 @@ static void spread(Trust *t, Val v) {
         t->jumpy[v] |= t->jumpy[n->args[k]];
         t->loose[v] |= t->loose[n->args[k]];
     }
-    bool splits = divides((Op)n->op) && t->loose[n->args[n->num_args - 1]];
+    bool splits = tells_zeros_apart((Op)n->op) && t->loose[n->args[n->num_args - 1]];
     if (splits) t->rough[v] = t->jumpy[v] = 1;
     if (t->rough[v] && is_step(f, v)) t->jumpy[v] = 1;
     if (n->op == OP_row_scan) { /* its steps round, and may choose */
