@@ -67,12 +67,6 @@ Val reducer_fill(Builder *b, const Reducer *r, Val rows, double value, Val v);
 Val library_chosen(Builder *b, const Reducer *r, Map map, Val key, bool min, bool last, Val v);
 /* By name; NULL where there is none. */
 Lowering *library_find(const char *name);
-/* The functions for messages of these dtypes, each in an arena of its own. FORM_program: ST_UNSUPPORTED. */
-typedef struct {
-    Fn *identity, *lift, *combine, *finalize;
-} Regions;
-Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out);
-
 /* region.c: replays a region's operations in b. args by input number: m0 or l0 or s0 is args[0], r0 is
  * args[num_left]. out takes the results. False on a fault, recorded in b. */
 bool region_inline(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Val *out);

@@ -310,3 +310,58 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
     (*out)->empty = empty;
     return ST_OK;
 }
+
+/* ---- the functions at given dtypes ---- */
+
+/* Numbers become `number`; with state given every result becomes its component's dtype. */
+static Fn *typed_region(const Fn *region, const Val *args, Builder *b, uint32_t num_left,
+                        Dtype number, const Type *state) {
+    Val out[REDUCER_MAX_STATE];
+    if (!region_inline(b, region, args, num_left, out)) return b->f;
+    for (uint32_t k = 0; k < region->results.len; k++) {
+        Val v = build_is_weak(b, out[k]) ? build_cast(b, out[k], number) : out[k];
+        if (state) v = build_cast(b, v, (Dtype)state[k].dtype);
+        ir_add_result(b->f, region->results.data[k].name, v);
+    }
+    return b->f;
+}
+
+static void inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *out) {
+    char name[16];
+    for (uint32_t k = 0; k < n; k++) {
+        snprintf(name, sizeof name, "%c%u", letter, k);
+        out[k] = build_input(b, name, (Dtype)types[k].dtype, 0, NULL);
+    }
+}
+
+Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out) {
+    if (r->lower)
+        return err_set(ST_UNSUPPORTED,
+                       "reducer '%s' is a program over operations, not a fold: it has no four "
+                       "functions to show",
+                       r->name);
+    Type message[REDUCER_MAX_MESSAGES], state[REDUCER_MAX_STATE];
+    Val args[2 * REDUCER_MAX_STATE];
+    if (num_dtypes != r->num_messages)
+        return err_set(ST_TYPE, "reducer '%s' takes %u message%s, got %u dtypes", r->name,
+                       r->num_messages, r->num_messages == 1 ? "" : "s", num_dtypes);
+    Builder *b[4];
+    static const char *const names[] = {"identity", "lift", "combine", "finalize"};
+    for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);
+    for (uint32_t k = 0; k < num_dtypes; k++) message[k] = type_scalar(dtypes[k], SET_ALL);
+    Dtype number = dtype_is_float(dtypes[0]) ? dtypes[0] : DT_f32;
+    inputs(b[1], 'm', message, num_dtypes, args);
+    out->lift = typed_region(r->lift, args, b[1], 0, number, NULL);
+    for (uint32_t k = 0; k < r->num_state && k < out->lift->results.len; k++)
+        state[k] = *ir_type(out->lift, out->lift->results.data[k].val);
+    out->identity = typed_region(r->identity, args, b[0], 0, number, state);
+    inputs(b[2], 'l', state, r->num_state, args);
+    inputs(b[2], 'r', state, r->num_state, args + r->num_state);
+    out->combine = typed_region(r->combine, args, b[2], r->num_state, number, state);
+    inputs(b[3], 's', state, r->num_state, args);
+    out->finalize = typed_region(r->finalize, args, b[3], 0, number, NULL);
+    Status st = ST_OK;
+    for (int k = 0; k < 4 && !st; k++) st = b[k]->f->status;
+    for (int k = 0; k < 4 && st; k++) ir_free(b[k]->f);
+    return st;
+}

@@ -14,6 +14,12 @@ Status reducer_set_share(Reducer *r, double share);
 Status reducer_new(Arena *takes, const char *name, int flags, const Fn *identity, const Fn *lift,
                    const Fn *combine, const Fn *finalize, Reducer **out);
 
+/* The functions for messages of these dtypes, each in an arena of its own. FORM_program: ST_UNSUPPORTED. */
+typedef struct {
+    Fn *identity, *lift, *combine, *finalize;
+} Regions;
+Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out);
+
 /* proof.c: by structure, never by name; identity must be neutral. Gives the form, sets part and mean. */
 Form proof_find(Arena *scratch, Reducer *r);
 
