@@ -203,12 +203,12 @@ def realize(t: Any) -> None:
     if node is None:  # another thread was first
         return
     if isinstance(node, Part):
-        data = node.call.run()[node.index]
+        data, t._program = node.call.run()[node.index], node.call.program
     elif node.name in VIEWS:
         data = VIEWS[node.name](node.args[0].numpy(), node.ints, t._shape)
     else:
-        program, leaves = express(t, node, has_value)
-        (data,) = Call(program, NOWHERE, leaves).run()
+        t._program, leaves = express(t, node, has_value)
+        (data,) = Call(t._program, NOWHERE, leaves).run()
     t._data = data
     if not t.requires_grad:
         t._node = None

@@ -29,6 +29,7 @@ NAMES = {
         "sort argsort topk histogram": "sorting",
         "cumprod cummax cummin": "scans",
         "argmax argmin var std": "this operation",
+        "backward grad": "gradients that tensors keep (tg.autograd.grad gives them)",
         "checkpoint": "checkpoints by hand (tg.autograd.grad takes checkpoint=)",
     },
     "tg.interop.torch": {"register_message_passing": "kernels as operators of torch.library"},

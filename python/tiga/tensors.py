@@ -13,6 +13,7 @@ import numpy as np
 from . import arrays, dtypes, expressions, functions
 from .expressions import VIEWS, Call, Operation, Part, has_value
 from .graph import Graph
+from .inspection import text
 from .operand import Operand
 from .programs import Program, rows
 
@@ -93,7 +94,7 @@ class Tensor(Operand):
     run together when a value is needed (numpy(), item(), print, to_torch, bool). requires_grad: tg.autograd
     follows it."""
 
-    __slots__ = ("__weakref__", "_data", "_dtype", "_node", "_owner", "_shape", "requires_grad")
+    __slots__ = ("__weakref__", "_data", "_dtype", "_node", "_owner", "_program", "_shape", "requires_grad")
     _called = "tg.Tensor"
     _tiga_tensor = True
     _stage = Deferred()
@@ -102,6 +103,7 @@ class Tensor(Operand):
     _dtype: dtypes.DType
     _node: Any
     _owner: Any  # the torch tensor whose memory _data is, or None
+    _program: Program | None  # that gave the value
     _shape: tuple[int, ...]
     requires_grad: bool
 
@@ -258,19 +260,26 @@ class Tensor(Operand):
     # ---- inspection ----
 
     def mlir(self) -> str:
-        """The program of the expression that gives this tensor, as text."""
+        """The program that gives this tensor, as text."""
         return self._inspected().ir("domain")
+
+    def code(self, kind: str) -> str:
+        """The code of that program's kernels: "llvm", "llvm-opt" or "asm"."""
+        return text(self._inspected(), kind)
 
     def explain(self) -> str:
         """How that program runs, a line each."""
         return self._inspected().explain()
 
     def _inspected(self) -> Any:
-        if self._node is None:
-            raise RuntimeError("no expression leads to this tensor: it is memory")
-        if isinstance(self._node, Part):
-            return self._node.call.program.handle
-        return expressions.express(self, self._node, has_value)[0].handle
+        program, node = self._program, self._node
+        if program is None and isinstance(node, Part):
+            program = node.call.program
+        elif program is None and node is not None and node.name not in VIEWS:
+            program, _ = expressions.express(self, node, has_value)
+        if program is None:
+            raise RuntimeError("no program gives this tensor: it is memory, or a view of it")
+        return program.handle
 
 
 def _as_arrays(x: Any) -> Any:
@@ -286,6 +295,7 @@ def _make(
     self = object.__new__(Tensor)
     self._data = data
     self._owner = owner
+    self._program = None
     self._shape = shape
     self._dtype = dtype
     self._node = node

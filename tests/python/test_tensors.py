@@ -370,9 +370,14 @@ def test_special_values():
 
 def test_inspection():
     y = tg.tensor([[1.0, 2.0]]) @ tg.tensor([[1.0], [2.0]])
-    assert '"gf_tensor.matmul"' in y.mlir() and "lowering:" in y.explain()
-    with pytest.raises(RuntimeError, match="memory"):
-        tg.ones(2).mlir()
+    for _ in range(2):
+        assert '"gf_tensor.matmul"' in y.mlir() and "lowering:" in y.explain() and "define" in y.code("llvm")
+        y.numpy()
+    with pytest.raises(KeyError, match="llvm-opt"):
+        y.code("ptx")
+    for x in (tg.ones(2), tg.ones(2)[1:], (tg.ones(2) + 1)[1:]):
+        with pytest.raises(RuntimeError, match="memory"):
+            x.mlir()
 
 
 # ---- torch ----
