@@ -498,6 +498,19 @@ static inline void dense_views(const P *p) {
     OUT("row", ir_tanh(p->f, ir_fsum(p->f, y, 2)));
 }
 
+/* What goes row by row with the set's extent first or last, and a reshape that does not. */
+static inline void dense_rows(const P *p) {
+    Fn *f = p->f;
+    int64_t dim[] = {dim_of(p->U), 4}, mixed[] = {4, dim_of(p->U)}, swap[] = {1, 0};
+    Val x = ir_input(f, "X", type_of(DT_f64, SET_ALL, 2, dim));
+    Val up = ir_cumsum(f, x, 1, false), down = ir_cumsum(f, ir_transpose(f, x, swap), 0, true);
+    Val y =
+        MUL(ADD(up, ir_bcast(f, in(p, "b", SET_ALL, 1, 4), dim, 2)), ir_transpose(f, down, swap));
+    OUT("rows", ir_fsum(f, y, 2));
+    OUT("top", ir_tanh(f, ir_fmax(f, y, 3)));
+    OUT("mixed", ir_tanh(f, ir_reshape(f, y, mixed, 2)));
+}
+
 static inline void elementwise(const P *p) {
     Fn *f = p->f;
     Val x = SRC(in(p, "x", p->U, 1, 2)), y = DST(in(p, "z", p->V, 1, 2));
@@ -638,6 +651,7 @@ static const Program programs[] = {
     PROGRAM(variance),
     PROGRAM(per_edge_matrices),
     PROGRAM(dense_views),
+    PROGRAM(dense_rows),
     PROGRAM(elementwise),
     PROGRAM(guarded_distance),
     PROGRAM(recurrence),

@@ -366,6 +366,45 @@ static void products_fuse_into_sums(void **state) {
     ir_free(q.f);
 }
 
+/* "cot2.y" is one, as "cot.y" is: what depends on it stays out of the forward half. */
+static void later_cotangents_are_late(void **state) {
+    (void)state;
+    Fn *f = ir_new(arena_new(), "f"), *once, *twice;
+    Set v = ir_set(f, "V");
+    int r = ir_relation(f, "r", v, v);
+    Val x = ir_input(f, "x", type_scalar(DT_f64, v));
+    Val m = ir_tanh(f, ir_gather(f, x, map_src(r)));
+    ir_add_result(f, "y", ir_reduce(f, m, map_dst(r)));
+    const char *y = "y", *wrt = "x", *keep[] = {"y", "grad.x"};
+    assert_int_equal(vjp_run(arena_new(), f, &y, 1, &wrt, 1, NULL, &once), ST_OK);
+    assert_int_equal(vjp_run(arena_new(), once, &y, 1, &wrt, 1, NULL, &twice), ST_OK);
+    assert_int_not_equal(ir_find_input(twice, "cot2.y"), 0);
+    Split s = opt_split(twice, keep, 2);
+    assert_int_not_equal(ir_find_input(s.forward, "cot.y"), 0);
+    assert_int_equal(ir_find_input(s.forward, "cot2.y"), 0);
+    assert_int_equal(s.num_residuals, 0);
+    Fn *all[] = {f, once, twice, s.forward, s.backward};
+    for (int k = 0; k < 5; k++) ir_free(all[k]);
+}
+
+/* What a kept result takes in, a cotangent too, is early: a reduction of it is handed on. */
+static void kept_results_cotangents_are_early(void **state) {
+    (void)state;
+    Fn *f = ir_new(arena_new(), "f");
+    Set v = ir_set(f, "V");
+    int r = ir_relation(f, "r", v, v);
+    Val g = ir_input(f, "cot.y", type_scalar(DT_f64, v));
+    Val sum = ir_reduce(f, ir_gather(f, g, map_src(r)), map_dst(r));
+    ir_add_result(f, "kept", ir_tanh(f, sum));
+    ir_add_result(f, "other", ir_mul(f, sum, ir_input(f, "cot2.y", type_scalar(DT_f64, v))));
+    const char *keep = "kept";
+    Split s = opt_split(f, &keep, 1);
+    assert_int_equal(s.num_residuals, 1);
+    assert_int_equal(ir_find_input(s.backward, "cot.y"), 0);
+    Fn *all[] = {f, s.forward, s.backward};
+    for (int k = 0; k < 3; k++) ir_free(all[k]);
+}
+
 static void passes_are_found(void **state) {
     (void)state;
     assert_ptr_equal(opt_find("fma")->run, opt_fma);
@@ -386,6 +425,8 @@ int main(void) {
         cmocka_unit_test(halves_make_the_whole),
         cmocka_unit_test(residuals_are_what_a_traversal_would_cost),
         cmocka_unit_test(residual_names_step_aside),
+        cmocka_unit_test(later_cotangents_are_late),
+        cmocka_unit_test(kept_results_cotangents_are_early),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
