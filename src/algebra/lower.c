@@ -179,14 +179,25 @@ static Val finish(Lower *w, Val v) {
     return w->r->has_empty ? reducer_fill(w->b, w->r, w->empty, w->r->empty, v) : v;
 }
 
+/* finalize of identity, in the rows that are empty: of no message, so it has no derivative. */
+static Val nothing(Lower *w, Val v) {
+    Val identity[REDUCER_MAX_STATE], number;
+    Dtype d = v ? (Dtype)type(w, v)->dtype : DT_f32;
+    if (!region_inline(w->b, w->r->identity, NULL, 0, identity)) return 0;
+    for (uint32_t k = 0; k < w->r->num_state; k++) identity[k] = strong(w, identity[k]);
+    if (!region_inline(w->b, w->r->finalize, identity, 0, &number)) return 0;
+    return select(w, w->empty, build_cast(w->b, strong(w, number), d), v);
+}
+
 /* Where the row is empty finalize sees 1s: its value is not used, and its derivative stays finite. */
 static Val finalize(Lower *w) {
     Val v;
-    if (w->r->has_empty && !passes_through(w->r))
-        for (uint32_t k = 0; k < w->r->num_state; k++)
-            w->state[k] = select(w, w->empty, build_integer(w->b, 1), w->state[k]);
+    bool guarded = !passes_through(w->r);
+    for (uint32_t k = 0; guarded && k < w->r->num_state; k++)
+        w->state[k] = select(w, w->empty, build_integer(w->b, 1), w->state[k]);
     if (!region_inline(w->b, w->r->finalize, w->state, 0, &v)) return 0;
-    return finish(w, build_strong(w->b, v));
+    v = build_strong(w->b, v);
+    return guarded && !w->r->has_empty ? nothing(w, v) : finish(w, v);
 }
 
 static Val lower_mean(Lower *w) {
@@ -200,6 +211,9 @@ static Val lower_state(Lower *w) {
     for (uint32_t k = 0; k < w->r->num_state; k++)
         if (!(w->state[k] = component(w, k))) return 0;
     w->empty = row_is_empty(w);
+    for (uint32_t k = 0; k < w->r->num_state && w->r->form == FORM_weighted; k++)
+        if (w->r->part[k].form == FORM_weighted)
+            w->empty = is_minus_inf(w, w->state[w->r->part[k].key]);
     return finalize(w);
 }
 

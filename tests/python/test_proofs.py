@@ -459,3 +459,32 @@ def test_findings():
         kernel(graph=SMALL, edge={"m": m})
         found = [f for f in kernel.diagnostics if f.stage == "algebra"]
         assert [f.disposition for f in found] == ["accepted"] and shown in found[0].message
+
+
+ALL = [tg.sum(), tg.mean(), tg.max(), tg.min(), tg.var(), tg.std(), tg.logsumexp(), tg.median(), tg.online_softmax()]
+ALL += MIXED + [softmax_of(guarded), SPELLINGS["selection-max"][-1]]
+
+
+@pytest.mark.parametrize("own", ALL, ids=lambda x: "")
+def test_rows_without_messages_have_no_derivative_of_any_order(own):
+    count = len(own._message_names()) or 1
+    values = [torch.tensor(np.arange(7.0) - 3, requires_grad=True) for _ in range(count)]
+    y = kernel_of(own, count)(graph=SMALL, edge=dict(zip("mv", values)))
+    cot = torch.ones_like(y, requires_grad=True)
+    first = torch.autograd.grad(y, values, cot, create_graph=True)
+    second = torch.autograd.grad(sum(g.sum() for g in first), [*values, cot], allow_unused=True)
+    assert all(g.isfinite().all() for g in (*first, *second) if g is not None)
+    assert second[-1][0] == 0
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_row_of_dead_scores_is_an_empty_one_whatever_finalize_does(n):
+    own = reducer((-inf, 0.0, 0.0), guarded, lambda s, v: (s, 1.0, v), lambda s: s[2] / s[1] + s[1].log())
+    m = torch.full((n,), -inf, dtype=torch.float64, requires_grad=True)
+    v = torch.arange(n, dtype=torch.float64, requires_grad=True)
+    graph = tg.Graph.from_coo([0] * n, [0] * n, num_src=1, num_dst=2)
+    y = kernel_of(own, 2)(graph=graph, edge={"m": m, "v": v})
+    assert y.isnan().all()
+    first = torch.autograd.grad(y.sum(), [m, v], create_graph=True)
+    second = torch.autograd.grad(sum(g.sum() for g in first), [m, v])
+    assert all((g == 0).all() for g in (*first, *second))
