@@ -45,8 +45,10 @@ static void set_args(void) {
     memcpy(args, all, sizeof all);
 }
 
-static const char formula[] = "m.identity = -inf\nm.combine(a, b) = max(a, b)\n"
-                              "out = sum(tanh(edge.w * src.x)) + m(src.x, empty=0)";
+static const char formula[] = "nine = 9; m.identity = (-inf)\n"
+                              "m.combine(a, b) = (t = max(a, b), t)\n"
+                              "h = clamp(float32(edge.w) * src(src.x), max=nine)\n"
+                              "out = sum(tanh(cat([h[None], h[None]], 1)[0])) + m(src.x, empty=0)";
 
 /* ---- scenarios ---- */
 
