@@ -158,6 +158,7 @@ static const struct {
     {"out = sum(stack((node.x, dst.x), -1), axis=1, keepdims=True)[0]", 3, {2, 4, 6}},
     {"out = std(node.h, axis=-1) + node.h[1:, None][0, 0]", 3, {2.5f, 4.5f, 6.5f}},
     {"out = var(src.h, unbiased=true)[1] * 1.0", 1, {8}},
+    {"out = quantile(src.x, 1) - quantile(src.x, q=0) + median(src.x)", 3, {3, 2, 2}},
     {"two = 2\nhalf = two / 4\nout = dst.x * half + two", 3, {2.5f, 3, 3.5f}},
     {"out = dst.x * (1 < 2) + ((3 > 4) | true)", 3, {2, 3, 4}},
     {"wm.identity = 0, 0\nwm.lift(a, b) = a, a * b\nwm.combine(p, q) = p[0] + q[0], p[1] + q[1]\n"

@@ -279,6 +279,13 @@ static bool read_truth(Meaning *m, const Keyword *k, bool *out) {
     return false;
 }
 
+/* quantile(x, 0.25) or quantile(x, q=0.25). */
+static bool read_share(Meaning *m, const Expr *e, Call *c) {
+    c->has_share = true;
+    return read_number(e, &c->share) ||
+           (fault(m, e, ST_INVAL, "q= takes a number from 0 to 1"), false);
+}
+
 /* Operands that have a name: clamp(x, max=1). */
 static bool read_named(Meaning *m, const char *function, const Keyword *k, bool on_edges, Call *c) {
     static const struct {
@@ -308,10 +315,7 @@ static bool read_keyword(Meaning *m, const Expr *e, const Keyword *k, bool on_ed
         return c->has_keep = true, read_truth(m, k, &c->keep);
     if (!strcmp(k->name, "unbiased") && is_one_of(e->text, "var std"))
         return read_truth(m, k, &c->unbiased);
-    if (!strcmp(k->name, "q") && !strcmp(e->text, "quantile"))
-        return c->has_share = true,
-               read_number(k->value, &c->share) ||
-                   (fault(m, k->value, ST_INVAL, "q= takes a number from 0 to 1"), false);
+    if (!strcmp(k->name, "q") && !strcmp(e->text, "quantile")) return read_share(m, k->value, c);
     if (strcmp(k->name, "empty") != 0) return read_named(m, e->text, k, on_edges, c);
     c->has_empty = true;
     return read_number(k->value, &c->empty) ||
@@ -331,6 +335,8 @@ static bool read_operands(Meaning *m, const Expr *e, bool on_edges, Call *c) {
     static const char shapes[] =
         "reshape broadcast_to expand permute transpose squeeze unsqueeze flatten";
     const Expr *first = e->num_args ? e->args[0] : NULL;
+    if (e->num_args == 2 && !strcmp(e->text, "quantile"))
+        return read_values(m, &first, 1, on_edges, c) && read_share(m, e->args[1], c);
     bool joins = first && first->kind == EXPR_tuple && is_one_of(e->text, "cat stack");
     if (!joins && !(e->num_args > 1 && is_one_of(e->text, shapes)))
         return read_values(m, e->args, e->num_args, on_edges, c);

@@ -40,8 +40,9 @@ static bool has_axis(const Expr *e) {
 bool call_is_reducer(const Formula *formula, const Expr *e) {
     bool weighted = !strcmp(e->text, "softmax") || !strcmp(e->text, "online_softmax");
     if (call_is_own_reducer(formula, e)) return true;
-    return (weighted || reducer_is_builtin(e->text)) && !has_axis(e) &&
-           e->num_args == (weighted ? 2u : 1u);
+    if (!weighted && !reducer_is_builtin(e->text)) return false;
+    bool share = e->num_args == 2 && !strcmp(e->text, "quantile");
+    return !has_axis(e) && e->num_args == (weighted || share ? 2u : 1u);
 }
 
 /* ---- all of the tree ---- */
