@@ -202,6 +202,12 @@ void emit_store_lanes(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, un
 
 LLVMValueRef emit_temp(Emit *e, LLVMTypeRef type) { return LLVMBuildAlloca(e->entry, type, ""); }
 
+LLVMValueRef emit_room(Emit *e, LLVMTypeRef element, int64_t num) {
+    LLVMValueRef ptr = emit_temp(e, LLVMArrayType2(element, (uint64_t)num));
+    LLVMSetAlignment(ptr, 64);
+    return ptr;
+}
+
 /* ---- loops ---- */
 
 Loop emit_loop(Emit *e, LLVMValueRef first, LLVMValueRef last, LLVMValueRef step) {

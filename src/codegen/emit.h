@@ -84,8 +84,9 @@ typedef struct {
     int carry[2][3]; /* cells of carry.c */
     bool narrow;     /* sums of few features over edges: in the lanes of a group */
     LLVMValueRef lanes; /* narrow, one edge at a time: the group's lanes, in the function at hand */
-    LLVMValueRef at[3][3]; /* where groups are summed, in the function at hand */
-    int weight, scale;     /* softmax: of one edge, in the score's shape */
+    LLVMValueRef factor[2]; /* outer.c: of the group's edges, in the function at hand */
+    LLVMValueRef at[3][3];  /* where groups are summed, in the function at hand */
+    int weight, scale;      /* softmax: of one edge, in the score's shape */
     Scan scan;
     int *states, *ys, *again; /* scan: cells; again: of states, where edges are run again */
     uint64_t start;           /* scan: where a block's states lie among a block's bytes */
@@ -172,6 +173,7 @@ void emit_store_lanes(Emit *e, LLVMValueRef ptr, Dtype d, LLVMValueRef value, un
 LLVMValueRef emit_pick(Emit *e, LLVMValueRef vector, unsigned first,
                        unsigned count);            /* lanes of it */
 LLVMValueRef emit_temp(Emit *e, LLVMTypeRef type); /* a stack slot of this function */
+LLVMValueRef emit_room(Emit *e, LLVMTypeRef element, int64_t num); /* many of them, aligned */
 /* The elements at byte offsets (<lanes x i64>; i64 where lanes is 1). */
 LLVMValueRef emit_gather(Emit *e, LLVMValueRef ptr, LLVMValueRef bytes, Dtype d, unsigned lanes);
 
@@ -339,10 +341,20 @@ void tile_open(Emit *e, LLVMValueRef limit); /* in every function that sweeps */
 void tile_sweep(Emit *e, LLVMValueRef last); /* before a sweep up to `last` */
 /* The group [first, last) of the row into the accumulators. */
 void tile_group(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last);
-/* Narrow sums where edges come one at a time. */
-void narrow_open(Emit *e, Acc *a);
-void narrow_step(Emit *e, const Acc *a, LLVMValueRef number);
-void narrow_close(Emit *e, const Acc *a);
+
+/* ---- group.c: a group of a row's edges, one at a time ---- */
+void group_open(Emit *e, int phase);
+void group_step(Emit *e, int phase,
+                LLVMValueRef first); /* the edge at hand, of a group from first on */
+void group_close(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last);
+LLVMValueRef group_tree(Emit *e, LLVMValueRef x, unsigned width);
+
+/* ---- outer.c: sums of outer products ---- */
+bool outer_is_tiled(const Emit *e, const Acc *a);
+uint64_t outer_bytes(const Emit *e, const Acc *a); /* of stack */
+void outer_open(Emit *e, Acc *a);
+void outer_step(Emit *e, const Acc *a, LLVMValueRef number);
+void outer_close(Emit *e, const Acc *a, LLVMValueRef count);
 
 /* ---- kernel.c ---- */
 extern const char *const entry_names[NUM_ENTRIES];

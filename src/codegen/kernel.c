@@ -62,7 +62,8 @@ static void function_begin(Emit *e, const char *name, const char *shape) {
     memset(e->memo, 0, ir_count(e->f) * sizeof *e->memo);
     e->log.len = 0;
     for (uint32_t k = 0; k < e->cells.len; k++) e->cells.data[k].ptr = e->cells.data[k].from = NULL;
-    for (uint32_t k = 0; k < e->accs.len; k++) e->accs.data[k].lanes = NULL;
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        e->accs.data[k].lanes = e->accs.data[k].factor[0] = NULL;
 }
 
 static void function_end(Emit *e) {
@@ -245,32 +246,21 @@ Loop edges_begin(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
 
 static bool in_edge_lanes(const Emit *e) { return e->kernel->schedule == SCHEDULE_edge_lanes; }
 
-static void step(Emit *e, const Acc *a, LLVMValueRef first) {
-    if (a->narrow) narrow_step(e, a, LLVMBuildSub(e->builder, e->pos, first, ""));
-    else acc_step(e, a);
-}
-
 static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     if (in_edge_lanes(e)) {
         tile_group(e, phase, first, last);
         return;
     }
-    for (uint32_t k = 0; k < e->accs.len; k++) {
-        Acc *a = &e->accs.data[k];
-        if (a->narrow && runs_at(a, LEVEL_edge, phase)) narrow_open(e, a);
-    }
+    group_open(e, phase);
     Prefetch ahead = prefetch_new(e, phase);
     Loop l = edges_begin(e, phase, first, last);
     prefetch_emit(e, &ahead);
     table_check(e, LEVEL_edge, phase);
-    for (uint32_t k = 0; k < e->accs.len; k++)
-        if (runs_at(&e->accs.data[k], LEVEL_edge, phase)) step(e, &e->accs.data[k], first);
+    group_step(e, phase, first);
     for (uint32_t k = 0; k < e->f->results.len; k++)
         if (is_edge_result(e, k, phase)) store_result(e, k, e->edge);
     emit_loop_end(e, &l);
-    for (uint32_t k = 0; k < e->accs.len; k++)
-        if (e->accs.data[k].narrow && runs_at(&e->accs.data[k], LEVEL_edge, phase))
-            narrow_close(e, &e->accs.data[k]);
+    group_close(e, phase, first, last);
 }
 
 /* ---- sums in groups (carry.c) ---- */

@@ -1,13 +1,10 @@
-/* Sweeps in edge lanes, and sums of few features.
+/* Sweeps in edge lanes.
  *
  * A tile is a run of TILE_EDGES positions at most, whatever rows they belong to: short rows fill lanes as
  * well as long ones do. What the row's accumulators take in is computed for the whole tile, EDGE_LANES
  * edges at a time, into memory that stays in L1: element i of edge p at i * ROOM + p. Then rows take
  * their groups of edges from there. A tile starts at the group that was not in the last one. Kernels of
- * several phases need the row's own values on its edges: there a tile ends with the row.
- *
- * Narrow sums: the edges of a group fold as fsum folds features (ir/prim.h): 16 lanes, then a halving
- * tree, and the accumulator takes the group's sum. Every schedule does so, hence gives the same bits. */
+ * several phases need the row's own values on its edges: there a tile ends with the row. */
 #include "codegen/prefetch.h"
 #include "codegen/prim_llvm.h"
 
@@ -15,17 +12,11 @@
 
 typedef LLVMValueRef V;
 
-enum { CACHE_LINE = 64, TILE_EDGES = 256, ROOM = TILE_EDGES + 2 * EDGE_LANES };
+enum { TILE_EDGES = 256, ROOM = TILE_EDGES + 2 * EDGE_LANES };
 
 static bool spans_rows(const Emit *e) { return e->kernel->num_phases == 1; }
 
 static LLVMTypeRef index_type(Emit *e) { return e->request->wide ? e->i64 : e->i32; }
-
-static V room(Emit *e, LLVMTypeRef element, int64_t num) {
-    V ptr = emit_temp(e, LLVMArrayType2(element, (uint64_t)num));
-    LLVMSetAlignment(ptr, CACHE_LINE);
-    return ptr;
-}
 
 /* ---- a value's elements on the tile ---- */
 
@@ -35,7 +26,7 @@ static int64_t element_size(Emit *e, Val v) { return dtype_size((Dtype)ir_type(e
 static V place(Emit *e, Val v, int64_t i, V number) {
     Info *info = &e->info[v];
     LLVMTypeRef element = LLVMGetElementType(lanes_type(e, (Dtype)ir_type(e->f, v)->dtype));
-    if (!info->tile) info->tile = room(e, element, info->n * ROOM);
+    if (!info->tile) info->tile = emit_room(e, element, info->n * ROOM);
     V at = emit_add(e, number, emit_i64(e, i * ROOM));
     return emit_at(e, info->tile, emit_mul(e, at, emit_i64(e, element_size(e, v))));
 }
@@ -135,7 +126,7 @@ static void open_lanes(Emit *e, V first, V last, V number, bool rows) {
 
 static void make_tile(Emit *e, int phase, V first, V last) {
     bool rows = needs_rows(e);
-    if (rows && !e->lane.ids) e->lane.ids = room(e, index_type(e), ROOM);
+    if (rows && !e->lane.ids) e->lane.ids = emit_room(e, index_type(e), ROOM);
     if (rows) number_rows(e, first, last);
     V count = LLVMBuildSub(e->builder, last, first, "");
     Prefetch ahead = prefetch_new(e, phase);
@@ -148,13 +139,6 @@ static void make_tile(Emit *e, int phase, V first, V last) {
 }
 
 /* ---- a group out of the tile ---- */
-
-/* EDGE_LANES lanes of `width` elements each. */
-static V tree(Emit *e, V x, unsigned width) {
-    for (unsigned h = EDGE_LANES / 2 * width; h >= width; h /= 2)
-        x = ADD(emit_pick(e, x, 0, h), emit_pick(e, x, h, h));
-    return x;
-}
 
 static V mask_from(Emit *e, V count, unsigned first) {
     V lane[EDGE_LANES], num = LLVMBuildTrunc(e->builder, count, e->i32, "");
@@ -173,7 +157,7 @@ static V group_sum(Emit *e, const Acc *a, int64_t i, V number, V count) {
         V value = elem_cast(e, take_lanes(e, x, i, at), from, to, EDGE_LANES);
         half[k] = SEL(mask_from(e, count, k * EDGE_LANES), value, none);
     }
-    return tree(e, ADD(half[0], half[1]), 1);
+    return group_tree(e, ADD(half[0], half[1]), 1);
 }
 
 /* A block of a few features out of single ones. */
@@ -291,63 +275,4 @@ void tile_group(Emit *e, int phase, V first, V last) {
         if (is_swept(g.a, phase) && takes_groups(e, g.a)) add_group(e, g);
     }
     step_one_by_one(e, phase, g.number, g.count);
-}
-
-/* ---- narrow sums, one edge at a time: a block of features in each of the group's lanes ---- */
-
-typedef struct {
-    const Acc *a;
-    V number;
-} Narrow;
-
-static V narrow_at(Emit *e, const Acc *a, Block b, V lane) {
-    int64_t size = dtype_size((Dtype)ir_type(e->f, a->anchor)->dtype);
-    V at = emit_mul(e, lane, emit_i64(e, b.lanes * size));
-    return emit_at(e, a->lanes,
-                   emit_add(e, at, emit_i64(e, b.number * EDGE_LANES * b.lanes * size)));
-}
-
-static void open_block(Emit *e, Block b, void *ctx) {
-    const Acc *a = ((const Narrow *)ctx)->a;
-    Dtype d = (Dtype)ir_type(e->f, a->anchor)->dtype;
-    unsigned all = EDGE_LANES * b.lanes;
-    V none = fold_neutral(e, d, false, all);
-    emit_store(e, narrow_at(e, a, b, emit_i64(e, 0)), d, none, all, all, (unsigned)dtype_size(d));
-}
-
-void narrow_open(Emit *e, Acc *a) {
-    const Cell *c = &e->cells.data[a->cell[0]];
-    if (!a->lanes)
-        a->lanes = room(e, emit_type(e, c->dtype), (int64_t)cell_padded(e, c) * EDGE_LANES);
-    emit_blocks(e, c->n, open_block, &(Narrow){.a = a});
-}
-
-static void step_block(Emit *e, Block b, void *ctx) {
-    const Narrow *w = ctx;
-    Val x = ir_arg(e->f, w->a->anchor, 0);
-    Dtype d = (Dtype)ir_type(e->f, x)->dtype;
-    V ptr = narrow_at(e, w->a, b, w->number);
-    V old = emit_load(e, ptr, d, b.lanes, b.lanes, (unsigned)dtype_size(d));
-    V sum = ADD(old, emit_eval(e, x, b));
-    emit_store(e, ptr, d, sum, b.lanes, b.lanes, (unsigned)dtype_size(d));
-}
-
-void narrow_step(Emit *e, const Acc *a, V number) {
-    Val x = ir_arg(e->f, a->anchor, 0);
-    emit_ensure(e, x);
-    Narrow w = {a, LLVMBuildAnd(e->builder, number, emit_i64(e, EDGE_LANES - 1), "")};
-    emit_blocks(e, e->info[x].n, step_block, &w);
-}
-
-static void close_block(Emit *e, Block b, void *ctx) {
-    const Acc *a = ((const Narrow *)ctx)->a;
-    Dtype d = (Dtype)ir_type(e->f, a->anchor)->dtype;
-    unsigned all = EDGE_LANES * b.lanes;
-    V lanes = narrow_at(e, a, b, emit_i64(e, 0));
-    V sum = tree(e, emit_load(e, lanes, d, all, all, (unsigned)dtype_size(d)), b.lanes);
-    cell_store(e, a->cell[0], b, ADD(cell_load(e, a->cell[0], b), sum));
-}
-
-void narrow_close(Emit *e, const Acc *a) {
-    emit_blocks(e, e->cells.data[a->cell[0]].n, close_block, &(Narrow){.a = a});
 }

@@ -32,6 +32,7 @@ typedef enum {
     SCHEDULE_narrow,
     SCHEDULE_feature_lanes,
     SCHEDULE_edge_lanes,
+    SCHEDULE_edge_tiles,
     NUM_SCHEDULES
 } Schedule;
 

@@ -2,6 +2,7 @@
  *
  *   edge-lanes     a vector holds one feature of 16 edges (or rows, where there are no edges)
  *   feature-lanes  a vector holds features of one edge
+ *   edge-tiles     the same, and sums of outer products take a group of edges at a time
  *   narrow         the same where no value is wide enough: one element at a time */
 #include "plan/internal.h"
 
@@ -16,7 +17,8 @@ enum {
     FEW_VECTORS = 256 /* of all values together */
 };
 
-static const char *const names[NUM_SCHEDULES] = {"narrow", "feature-lanes", "edge-lanes"};
+static const char *const names[NUM_SCHEDULES] = {"narrow", "feature-lanes", "edge-lanes",
+                                                 "edge-tiles"};
 
 const char *plan_schedule(const Kernel *k) { return names[k->schedule]; }
 
@@ -24,7 +26,8 @@ const char *plan_schedule_why(const Kernel *k) {
     static const char *const why[NUM_SCHEDULES] = {
         "no value has features enough for a vector",
         "a value has features enough for vectors of one element's",
-        "values have few features, so a vector holds one of 16 elements"};
+        "values have few features, so a vector holds one of 16 elements",
+        "outer products are summed over edges, in tiles of the sum"};
     return debug_has("SCHEDULE", names[k->schedule]) ? "asked for" : why[k->schedule];
 }
 
@@ -77,7 +80,22 @@ static bool is_wide(const Kernel *k) {
     return false;
 }
 
+static bool is_outer(const Fn *f, Val v) {
+    if (ir_op(f, v) != OP_matmul) return false;
+    const Type *a = ir_type(f, ir_arg(f, v, 0));
+    return a->dim[a->rank - 1] == 1;
+}
+
+static bool sums_outer(const Kernel *k) {
+    for (Val v = 1; v < ir_count(k->body); v++)
+        if (ir_op(k->body, v) == OP_reduce && k->place[v].level == LEVEL_edge &&
+            is_outer(k->body, ir_arg(k->body, v, 0)))
+            return true;
+    return false;
+}
+
 bool plan_can(const Kernel *k, Schedule s) {
+    if (s == SCHEDULE_edge_tiles) return is_wide(k) && sums_outer(k);
     if (s != SCHEDULE_edge_lanes)
         return s == (is_wide(k) ? SCHEDULE_feature_lanes : SCHEDULE_narrow);
     Arena *scratch = arena_new();
@@ -90,6 +108,7 @@ bool plan_can(const Kernel *k, Schedule s) {
 
 static Schedule best(Arena *a, const Kernel *k) {
     if (k->rows != SET_ALL && lanes_width(a, k) <= MIN_LANES) return SCHEDULE_edge_lanes;
+    if (plan_can(k, SCHEDULE_edge_tiles)) return SCHEDULE_edge_tiles;
     return is_wide(k) ? SCHEDULE_feature_lanes : SCHEDULE_narrow;
 }
 
