@@ -12,7 +12,7 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 setup = test -f $(1)/build.ninja || { echo "meson setup $(1) $(2)"; out=$$($(MESON) setup $(1) $(2) 2>&1) || { echo "$$out"; exit 1; }; }
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap build demo test bench bench-quick ulp install reference fmt lint tidy asan ubsan tsan memcheck fuzz mutants size clean
+.PHONY: help bootstrap build demo test bench bench-quick ulp install reference fmt lint tidy asan ubsan tsan memcheck fuzz mutants aarch64 size clean
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9 -]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "make %-16s %s\n", $$1, $$2 }'
@@ -93,6 +93,9 @@ fuzz: bootstrap ## formulas and IR text, fuzzed (SECONDS=30 together)
 # Needs no fresh build: the copy in build-mutants keeps its own.
 mutants: bootstrap ## seeded errors, one at a time: do the tests notice? (hours; ARGS="words" picks some)
 	@$(PYTHON) tests/mutants/run.py . build-mutants $(ARGS)
+
+aarch64: bootstrap ## the C tests for AArch64, under qemu (ARGS="tests" picks some)
+	@tools/aarch64 $(ARGS)
 
 size: ## lines per folder, and the budget of the compiler's middle
 	@python3 tools/check_size.py
