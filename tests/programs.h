@@ -429,7 +429,8 @@ static inline void feature_moves(const P *p) {
     Val both = ir_concat(p->f, parts, 2, 1);       /* [2, 5] */
     Val wide = ir_pad(p->f, MUL(both, both), pad); /* [4, 7] */
     Val lanes = MUL(to_shape(p, wide, 3, 2, 2, 7), in(p, "s", SET_ALL, 3, 2, 1, 7));
-    OUT("y", SUM(ir_fsum(p->f, lanes, 5)));
+    int64_t turn[] = {1, 2, 0}; /* not its own inverse */
+    OUT("y", SUM(ir_fsum(p->f, ir_transpose(p->f, lanes, turn), 6)));
 }
 
 static inline void feature_max(const P *p) {

@@ -245,6 +245,25 @@ static void dead_scores_pass_nothing(void **state) {
     close_case(&w, p->f, g, h);
 }
 
+/* Scores of +inf share their row and are fixed there: nothing that is added changes them. */
+static void infinite_scores_are_fixed(void **state) {
+    (void)state;
+    CASE(false, 3, 1, 0, 1, 2, 0, 0, 0);
+    Val a = ir_softmax(p->f, in(p, "s", p->E, 0), SRC(in(p, "v", p->U, 0)), p->dst);
+    OUT("y", part(p, a, 0));
+    Fn *g = GRADIENT(p->f, "y", "s", "v"), *h = GRADIENT(g, "grad.s", "v", "cot.y");
+    SET(&w, "s", INFINITY, 0, INFINITY);
+    SET(&w, "v", 1, 2, 5);
+    SET(&w, "cot.y", 2);
+    SET(&w, "cot.grad.s", 1, 1, 1);
+    EXPECT(&w, g, "y", 3);
+    EXPECT(&w, g, "grad.s", 0, 0, 0);
+    EXPECT(&w, g, "grad.v", 1, 0, 1);
+    EXPECT(&w, h, "grad2.v", 0, 0, 0);
+    EXPECT(&w, h, "grad.cot.y", 0);
+    close_case(&w, p->f, g, h);
+}
+
 /* Second order of a mean and a maximum with empty rows. */
 static void empty_rows_pass_nothing(void **state) {
     (void)state;
@@ -395,6 +414,7 @@ int main(void) {
         cmocka_unit_test(ties_share_evenly),
         cmocka_unit_test(feature_ties_share_evenly),
         cmocka_unit_test(dead_scores_pass_nothing),
+        cmocka_unit_test(infinite_scores_are_fixed),
         cmocka_unit_test(empty_rows_pass_nothing),
         cmocka_unit_test(where_kills_the_dead_branch),
         cmocka_unit_test(piecewise_by_hand),

@@ -128,7 +128,7 @@ def main() -> int:
         return 1
     copy_tree(tree, work)
     if not (work / "build" / "build.ninja").exists():
-        setup = ["meson", "setup", "build", "-Dpython=disabled", "-Doptimization=2", "-Ddebug=false"]
+        setup = ["meson", "setup", "build", "-Dpython=disabled", "-Doptimization=0", "-Ddebug=false"]
         subprocess.run(setup, cwd=work, check=True, capture_output=True)
     tests = sorted({t for m in mutants for t in m.tests})
     if first := noticed_by(work, tests):
