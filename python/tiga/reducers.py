@@ -159,8 +159,10 @@ class _Region:
     def inputs(self, prefix: str, codes: Sequence[int]) -> list[Value]:
         return [Value(self.stage, self.builder.input(f"{prefix}{k}", c, ())) for k, c in enumerate(codes)]
 
-    def outputs(self, state: Any) -> list[int]:
+    def outputs(self, state: Any, what: str) -> list[int]:
         """Marks the results and gives their dtypes."""
+        if state is None:
+            raise TypeError(f"{what}() returns None, expected a state (is a return missing?)")
         values = [Value(self.stage, self.stage.lift(v)) for v in _as_state(state)]
         for k, v in enumerate(values):
             self.builder.out(f"out{k}", v._id)
@@ -172,16 +174,16 @@ def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
     lift, combine, finalize, identity = _Region(), _Region(), _Region(), _Region()
     start = reducer.identity()
     lifted = reducer.lift(*lift.inputs("m", codes))
-    lift.outputs(lifted)
+    lift.outputs(lifted, "lift")
     if len(_as_state(start)) != len(_as_state(lifted)):
         raise ValueError(
             f"{reducer!r}: identity gives {len(_as_state(start))} component(s), but lift gives {len(_as_state(lifted))}"
         )
-    identity.outputs(start)
+    identity.outputs(start, "identity")
     state = [max_code(codes)] * len(_as_state(start))
     left, right = combine.inputs("l", state), combine.inputs("r", state)
-    combine.outputs(reducer.combine(_like(left, start), _like(right, start)))
-    finalize.outputs(reducer.finalize(_like(finalize.inputs("s", state), start)))
+    combine.outputs(reducer.combine(_like(left, start), _like(right, start)), "combine")
+    finalize.outputs(reducer.finalize(_like(finalize.inputs("s", state), start)), "finalize")
     flags = reducer.associative * 1 | reducer.commutative * 2 | reducer.deterministic * 4
     made = _tiga.reducer_custom(reducer.name, flags, identity.builder, lift.builder, combine.builder, finalize.builder)
     if made.doubt():

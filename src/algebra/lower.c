@@ -69,14 +69,17 @@ static Val total(Lower *w, uint32_t k) {
     return value == 1 ? degree : call2(w, "mul", degree, number);
 }
 
-/* min is max through the order-reversing map that loses nothing. */
+/* min is max through the order-reversing map that loses nothing. Truths are compared as 0 and 1. */
 static Val extremum(Lower *w, uint32_t k) {
     Val m = at_messages(w, w->lifted[k]);
     if (!m) return 0;
-    const char *mirror = dtype_is_float((Dtype)type(w, m)->dtype) ? "neg" : "not";
+    Dtype d = (Dtype)type(w, m)->dtype;
+    if (d == DT_bool) m = build_cast(w->b, m, DT_i32);
+    const char *mirror = dtype_is_float(d) ? "neg" : "not";
     bool min = w->r->part[k].form == FORM_min;
     Val v = ir_part(w->b->f, ir_rmax(w->b->f, min ? call1(w, mirror, m) : m, w->map), 0);
-    return min ? call1(w, mirror, v) : v;
+    if (min) v = call1(w, mirror, v);
+    return d == DT_bool ? call2(w, "lt", build_integer(w->b, 0), v) : v;
 }
 
 static Val logsumexp(Lower *w, uint32_t k) {

@@ -141,15 +141,15 @@ static void find_mean(Arena *a, Reducer *r) {
 
 /* One name for the whole where its components have one; what came with a maximum is part of that. */
 static Form whole(const Reducer *r) {
-    uint32_t seen = 0, keys = 0;
+    uint64_t seen = 0, keys = 0;
     for (uint32_t k = 0; k < r->num_state; k++)
         if (r->part[k].form == FORM_weighted || r->part[k].form == FORM_affine)
-            keys |= 1u << r->part[k].key;
+            keys |= UINT64_C(1) << r->part[k].key;
     for (uint32_t k = 0; k < r->num_state; k++) {
         Form form = r->part[k].form;
         if (form != FORM_first && form != FORM_last && !(keys >> k & 1)) seen |= 1u << form;
     }
-    return seen & (seen - 1) ? FORM_mixed : (Form)__builtin_ctz(seen);
+    return seen & (seen - 1) ? FORM_mixed : (Form)__builtin_ctzll(seen);
 }
 
 static bool has_truths(const Fn *combine) { /* a state of bools has no arithmetic to prove */

@@ -488,3 +488,69 @@ def test_a_row_of_dead_scores_is_an_empty_one_whatever_finalize_does(n):
     first = torch.autograd.grad(y.sum(), [m, v], create_graph=True)
     second = torch.autograd.grad(sum(g.sum() for g in first), [m, v])
     assert all((g == 0).all() for g in (*first, *second))
+
+
+def test_states_of_any_length():
+    def powers(m):
+        return tuple(m**k for k in range(40))
+
+    own = reducer((0.0,) * 40, lambda a, b: tuple(x + y for x, y in zip(a, b)), powers, lambda s: s[39] / s[0] + s[7])
+    m = np.linspace(0.5, 1.5, 7)
+    out = kernel_of(own)(graph=SMALL, edge={"m": m})
+    np.testing.assert_allclose(out[1], np.mean(m[:3] ** 39) + np.sum(m[:3] ** 7))
+    assert proof(own) == "componentwise-additive"
+    with pytest.raises(NotImplementedError, match="65 state components, 1 to 64 are possible"):
+        proof(reducer((0.0,) * 65, lambda a, b: a, lambda m: (m,) * 65, lambda s: s[0]))
+
+
+def test_the_variant_is_of_name_flags_and_configuration():
+    class Power(tg.Reducer):
+        associative = commutative = True
+
+        def __init__(self, p, **flags):
+            super().__init__(**flags)
+            self.p = p
+
+        def identity(self):
+            return 0.0
+
+        def lift(self, m):
+            return m.abs() ** self.p
+
+        def combine(self, left, right):
+            return left + right
+
+        def finalize(self, state):
+            return state ** (1 / self.p)
+
+    class Kernel(tg.MessagePassing):
+        def __init__(self, given):
+            self.reducer = given
+
+        def edge(self, src, dst, edge):
+            return self.reducer(edge.m)
+
+    m = np.arange(7.0)
+    for p in (2, 1, 2.0, 3):
+        out = Kernel(Power(p))(graph=SMALL, edge={"m": m})
+        np.testing.assert_allclose(out[3], np.linalg.norm(m[5:], p))
+    a, b, c = Power(2), Power(2), Power(2, deterministic=True)
+    assert a._key() == b._key() != c._key()
+    assert "deterministic = true" in c.mlir(symbol="power") and '"power"' in c.mlir(symbol="power")
+
+
+WRONG_FUNCTIONS = [
+    (reducer(0.0, lambda a, b: None), TypeError, r"combine\(\) returns None"),
+    (reducer(0.0, lambda a, b: a, lambda m: None), TypeError, r"lift\(\) returns None"),
+    (reducer(0.0, lambda a, b: a + b if a > b else b), TypeError, "truth value"),
+    (reducer((0.0, 0.0), lambda a, b: a[0], lambda m: (m, m), lambda s: s[0]), ValueError, "combine gives 1 of the state's components, expected 2"),
+    (reducer((0.0, 0.0), lambda a, b: a, lambda m: m), ValueError, "identity gives 2"),
+    (reducer(0.0, lambda a, b: a + b, lambda m: m * np.ones(3)), TypeError, "pass tensors through edge"),
+    (reducer(0.0, lambda a, b: a + b, lambda m: m.sum(-1)), ValueError, "axis -1"),
+]
+
+
+@pytest.mark.parametrize("own, error, words", WRONG_FUNCTIONS, ids=lambda x: "")
+def test_functions_that_are_none(own, error, words):
+    with pytest.raises(error, match=words):
+        kernel_of(own)(graph=SMALL, edge={"m": np.arange(7.0)})

@@ -178,6 +178,14 @@ def test_unbiased_of_one_message():
         assert dm[0] == 0 and dm[1] == -dm[2] != 0
 
 
+def test_largest_and_smallest_truth():
+    for reducer, empty in ((tg.max(), False), (tg.min(), True)):
+        for m in ([True, False], [True, True], [False, False]):
+            want = max(m) if reducer.name == "max" else min(m)
+            assert row(m, reducer, "bool").tolist() == [want, empty]
+    assert row([True], tg.max(empty=1), "bool").tolist() == [True, True]
+
+
 def test_truth():
     assert row([0.0, -0.0], tg.any()).tolist() == [False, False]
     assert row([0.0, nan], tg.any()).tolist() == [True, False]
