@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import execution, inspection
+from . import inspection, running
 from .graph import Graph
 from .trace import Arguments, Trace
 
@@ -37,7 +37,7 @@ class Kernel(inspection.Inspectable):
 
     __call__ = _entry(
         "__call__",
-        execution.run,
+        running.run,
         """Runs the kernel on a graph. Fields are dicts of arrays, one row for each source (src=),
         destination (dst=), edge (edge=) or node (ndata=, where sources and destinations are one set).""",
     )
@@ -45,7 +45,7 @@ class Kernel(inspection.Inspectable):
 
     reference = _entry(
         "reference",
-        execution.reference,
+        running.reference,
         "As a call, but on the interpreter: slow, obvious, the meaning. No gradients.",
     )
 

@@ -18,7 +18,6 @@ NAMES = {
         "cumprod cummax cummin associative_scan": "scans",
         "max_with_indices min_with_indices xor_sum reduce": "this fold over axes",
         "segment_sum scatter_rows": "rows by index",
-        "median quantile": "this reducer",
     },
     "Graph": {
         "radius knn": "relations of points (build edges and use from_coo)",

@@ -182,7 +182,8 @@ def test_runs_when_a_value_is_needed():
     np.testing.assert_allclose(value, np.exp(A * 2).sum(), rtol=1e-5)
 
 
-def test_one_form_compiles_once():
+def test_one_form_compiles_once(monkeypatch):
+    monkeypatch.setattr(programs, "_kept", {})
     def form(x, k):
         return tg.relu(x * k + 1).sum(axis=0)
 
@@ -199,7 +200,15 @@ def test_one_form_compiles_once():
     assert len(programs._kept) == before + 1
 
 
-def test_long_loops_stay_small():
+def test_kept_programs_are_bounded(monkeypatch):
+    monkeypatch.setattr(programs, "_kept", {})
+    monkeypatch.setattr(programs, "_MOST_KEPT", 3)
+    for n in [*range(1, 6), *range(1, 6)]:
+        assert (tg.ones(n) * 2).sum().item() == 2 * n and len(programs._kept) <= 3
+
+
+def test_long_loops_stay_small(monkeypatch):
+    monkeypatch.setattr(programs, "_kept", {})
     x = tg.zeros(3)
     before = len(programs._kept)
     for _ in range(1000):
