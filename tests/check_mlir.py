@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-FLOAT = re.compile(r"(-?\d+\.\d*(?:e[+-]\d+)?) : (f32|f64)")
+FLOAT = re.compile(r"(-?\d+\.\d*(?:[eE][+-]?\d+)?) : (f32|f64)")
 PROPERTIES = re.compile(r" <\{.*?\}>(?= :| \()")
 
 
