@@ -5,6 +5,7 @@
 #include "ir/type.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MAX_TERMS = 32 };
@@ -189,12 +190,28 @@ Val normal_input(Normal *w, const char *name) {
 
 static int sign_of(double c) { return (c > 0) - (c < 0); }
 
+/* One of the ordered inputs, or the absolute value of one. */
+static bool is_key(Normal *w, Val m) {
+    Val of[2];
+    if (m == factor(w, w->x) || m == factor(w, w->y)) return true;
+    const char *name = ir_op(w->f, m) == OP_input ? ir_node(w->f, m)->attr.name : "";
+    if (sscanf(name, "max %u %u", &of[0], &of[1]) != 2) return false;
+    Sum s = sum_of(w, of[0]), t = sum_of(w, of[1]);
+    return s.n == 1 && t.n == 1 && s.m[0] == t.m[0] && is_key(w, s.m[0]);
+}
+
+/* A sum of keys and an infinity has the infinity's sign. */
+static bool is_bounded(Normal *w, const Sum *s, uint32_t inf) {
+    for (uint32_t k = 0; k < s->n; k++)
+        if (k != inf && !is_key(w, s->m[k])) return false;
+    return s->n == 1 || (w->finite && isinf(s->c[inf]));
+}
+
 /* The sign of a - b, where it is known. */
 static bool compare(Normal *w, Val a, Val b, int *sign) {
     Sum s = sum_of(w, normal_add(w, a, -1, b));
     for (uint32_t k = 0; k < s.n; k++)
-        if (s.m[k] == normal_number(w, 1) && s.c[k] == s.c[k] &&
-            (s.n == 1 || (w->finite && isinf(s.c[k]))))
+        if (s.m[k] == normal_number(w, 1) && s.c[k] == s.c[k] && is_bounded(w, &s, k))
             return *sign = sign_of(s.c[k]), true;
     *sign = 0;
     if (s.n == 0) return true;
@@ -291,16 +308,18 @@ static bool rounds(const Fn *f, const Node *n) {
            dtype_is_float((Dtype)ir_type(f, n->args[0])->dtype);
 }
 
-void normal_results(Normal *w, const Fn *region, Val *out) {
+bool normal_results(Normal *w, const Fn *region, Val *out) {
     Arena *a = w->f->arena;
     Val *memo = ARENA_ARRAY(a, Val, ir_count(region));
     for (Val v = 1; v < ir_count(region); v++) {
         const Node *n = ir_node(region, v);
         Val *args = ARENA_ARRAY(a, Val, n->num_args + 1);
         for (uint32_t k = 0; k < n->num_args; k++) args[k] = memo[n->args[k]];
-        memo[v] = is_logic(n)         ? logic(w, n, args)
+        memo[v] = w->too_big          ? normal_number(w, 0)
+                  : is_logic(n)       ? logic(w, n, args)
                   : rounds(region, n) ? opaque(w, OP_cast, args, 1)
                                       : node(w, n, args);
     }
     for (uint32_t k = 0; k < region->results.len; k++) out[k] = memo[region->results.data[k].val];
+    return !w->too_big;
 }

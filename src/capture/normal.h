@@ -16,13 +16,14 @@ typedef struct {
     Fn *f; /* where normal forms live, all of them float64 scalars */
     const char *x, *y;
     Order order;
-    bool finite;  /* inputs are neither infinite nor beyond any bound */
+    bool finite;  /* x and y are not infinite */
     bool too_big; /* a sum outgrew its limit: nothing is known */
 } Normal;
 
 Normal normal_new(Arena *takes, const char *x, const char *y, Order order, bool finite);
-/* Results of a region of elementwise operations on scalars; out takes one entry each. */
-void normal_results(Normal *w, const Fn *region, Val *out);
+/* Results of a region of elementwise operations on scalars; out takes one entry each. False where a sum
+ * outgrew its limit: they mean nothing then. */
+bool normal_results(Normal *w, const Fn *region, Val *out);
 
 /* Of normal forms. */
 Val normal_input(Normal *w, const char *name);

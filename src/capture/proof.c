@@ -39,7 +39,7 @@ enum { NUM_RULES = sizeof rules / sizeof *rules };
 static World world_open(Arena *a, const Reducer *r, uint32_t key, Order order, bool finite) {
     World e = {.w = normal_new(a, arena_printf(a, "l%u", key), arena_printf(a, "r%u", key), order,
                                finite)};
-    normal_results(&e.w, r->combine, e.result);
+    normal_results(&e.w, r->combine, e.result); /* holds() asks for too_big at the end */
     for (uint32_t k = 0; k < r->num_state; k++) {
         e.left[k] = normal_input(&e.w, arena_printf(a, "l%u", k));
         e.right[k] = normal_input(&e.w, arena_printf(a, "r%u", k));
@@ -109,7 +109,7 @@ static bool find_part(Arena *a, Reducer *r, uint32_t k, double identity) {
 static bool find_parts(Arena *a, Reducer *r) {
     Normal w = normal_new(a, "", "", ORDER_none, false);
     Val v[N];
-    normal_results(&w, r->identity, v);
+    if (!normal_results(&w, r->identity, v)) return false;
     uint32_t missing = 0;
     for (uint32_t turn = 0; turn < 2; turn++) {
         missing = 0;
@@ -126,8 +126,7 @@ static bool find_parts(Arena *a, Reducer *r) {
 static void find_mean(Arena *a, Reducer *r) {
     Normal w = normal_new(a, "", "", ORDER_none, false);
     Val result, lifted[N];
-    normal_results(&w, r->finalize, &result);
-    normal_results(&w, r->lift, lifted);
+    if (!normal_results(&w, r->finalize, &result) || !normal_results(&w, r->lift, lifted)) return;
     for (uint32_t i = 0; i < r->num_state; i++)
         for (uint32_t j = 0; j < r->num_state; j++) {
             Part p = r->part[i], q = r->part[j];

@@ -258,6 +258,12 @@ NEAR_MISSES = {
     "argmax of the loser": argmax_of(lambda a, b: (tg.maximum(a[0], b[0]), tg.where(a[0] > b[0], b[1], a[1]))),
     "argmax from 0": argmax_of(lambda a, b: pick(a[0] >= b[0], a, b), (0.0, -1.0)),
     "argmax by the payload": argmax_of(lambda a, b: (tg.maximum(a[0], b[0]), tg.where(a[1] > b[1], a[1], b[1]))),
+    "softmax of finite values alone": softmax_of(
+        lambda a, b: GOOD(a, tuple(tg.where(tg.isfinite(x), x, 0) if k == 2 else x for k, x in enumerate(b)))
+    ),
+    "too large to look through": softmax_of(
+        lambda a, b: (largest(a, b), a[1] + b[1], (1 + a[0] + a[1] + a[2] + b[0] + b[1] + b[2]) ** 2 * (a[0] + b[1] + 2) * (a[1] + b[2] + 3))
+    ),
     "affine from (0, 0)": affine_of(lambda a, b: (a[0] * b[0], a[0] * b[1] + a[1]), (0.0, 0.0)),
     "affine of the wrong sign": affine_of(lambda a, b: (a[0] * b[0], a[0] * b[1] - a[1])),
     "affine without a": affine_of(lambda a, b: (a[0] * b[0], b[1] + a[1] * a[0])),
