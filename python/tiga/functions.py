@@ -416,7 +416,7 @@ def _index_axis(x: Value, axis: int, item: Any) -> tuple[Value, int]:
     if arrays.is_array(item) or (isinstance(item, Value) and not hasattr(item, "_fixed")):
         return _rows(x, axis, item)
     number = hasattr(item, "_fixed") if isinstance(item, Value) else hasattr(item, "__index__")
-    if not number:
+    if not number or isinstance(item, bool):
         raise NotImplementedError(f"indexing with {type(item).__name__}: use numbers, slices and staged integers")
     return _apply("index", x, ints=(axis, operator.index(item))), axis
 

@@ -9,10 +9,10 @@ from typing import Any, NoReturn
 # By owner: names, and what they would be.
 NAMES = {
     "tg": {
-        "nn": "tg.nn.trace (edge() may call a torch module that self holds)",
+        "nn": "tg.nn.trace; edge() may call a torch module that self holds",
         "jit program": "capture of programs and loops around kernels",
         "linear_solve nonlinear_solve": "solvers",
-        "execution": "switches of execution (TIGA_FAST_MATH=1 is there)",
+        "execution": "switches of execution; TIGA_FAST_MATH=1 is there",
         "float16 bfloat16 complex64 complex128": "this dtype",
         "sort argsort topk histogram": "sorting",
         "cumprod cummax cummin associative_scan": "scans",
@@ -20,16 +20,16 @@ NAMES = {
         "segment_sum scatter_rows": "rows by index",
     },
     "Graph": {
-        "radius knn": "relations of points (build edges and use from_coo)",
-        "dense triangular packed": "dense relations (from_coo with every pair)",
+        "radius knn": "relations of points; make the edges and use from_coo",
+        "dense triangular packed": "dense relations; from_coo takes every pair",
         "halo": "distributed relations",
     },
     "Tensor": {
         "sort argsort topk histogram": "sorting",
         "cumprod cummax cummin": "scans",
         "argmax argmin var std": "this operation",
-        "backward grad": "gradients that tensors keep (tg.autograd.grad gives them)",
-        "checkpoint": "checkpoints by hand (tg.autograd.grad takes checkpoint=)",
+        "backward grad": "gradients that tensors keep; tg.autograd.grad gives them",
+        "checkpoint": "checkpoints by hand; tg.autograd.grad takes checkpoint=",
     },
     "tg.interop.torch": {"register_message_passing": "kernels as operators of torch.library"},
 }
@@ -39,7 +39,7 @@ def message(owner: str, name: str) -> str | None:
     """What to say of a name that an owner does not have; None where it is no name of Tiga's."""
     for names, what in NAMES.get(owner, {}).items():
         if name in names.split():
-            return f"{owner}.{name}: {what} is not built yet"
+            return f"{owner}.{name} is not built yet: {what}"
     return None
 
 
@@ -66,5 +66,5 @@ def _refusal(owner: str, name: str) -> Callable[..., NoReturn]:
         raise NotImplementedError(message(owner, name))
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Not built yet: {message(owner, name)}."
+    refuse.__doc__ = message(owner, name)
     return refuse

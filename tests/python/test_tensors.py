@@ -328,6 +328,8 @@ def test_comparisons_as_numpy():
         (lambda x: x.sum(axis=1), ValueError, ["axis 1"]),
         (lambda x: x[2], IndexError, ["index 2", "tensor of"]),
         (lambda x: x[0, 0], IndexError, ["indices"]),
+        (lambda x: x[True], NotImplementedError, ["bool"]),
+        (lambda x: x[[0]], NotImplementedError, ["list"]),
         (lambda x: x.reshape(3), ValueError, ["reshape"]),
         (lambda x: x @ tg.ones(3), ValueError, ["matmul", "3"]),
         (lambda x: x & 1, TypeError, ["and"]),
