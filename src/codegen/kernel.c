@@ -256,7 +256,7 @@ static void sweep_edges(Emit *e, int phase, LLVMValueRef first, LLVMValueRef las
     Loop l = edges_begin(e, phase, first, last);
     prefetch_emit(e, &ahead);
     group_step(e, phase, first);
-    table_check(e, LEVEL_edge, phase);
+    table_check(e, LEVEL_edge, phase); /* after the steps: an index may come of a scan */
     for (uint32_t k = 0; k < e->f->results.len; k++)
         if (is_edge_result(e, k, phase)) store_result(e, k, e->edge);
     emit_loop_end(e, &l);

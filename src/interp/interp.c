@@ -150,13 +150,20 @@ typedef struct {
     uint8_t *live, *need; /* need: what is computed; live, but for runs that check alone */
 } Frame;
 
+/* A table that is spread from `all` is read where it is, never spread. */
+static Val operand(const Fn *f, const Node *n, uint32_t k) {
+    Val v = n->args[k];
+    bool spread = n->op == OP_take && k == 0 && ir_op(f, v) == OP_gather;
+    return spread && map_is_all(ir_node(f, v)->attr.map) ? ir_arg(f, v, 0) : v;
+}
+
 static void mark_live(const Frame *w, const bool *is_wanted) {
     const Fn *f = w->f;
     for (uint32_t k = 0; k < f->results.len; k++)
         if (is_wanted[k]) w->live[f->results.data[k].val] = 1;
     for (Val v = ir_count(f) - 1; v > 0; v--)
         for (uint32_t k = 0; w->live[v] && k < ir_node(f, v)->num_args; k++)
-            w->live[ir_arg(f, v, k)] = 1;
+            w->live[operand(f, ir_node(f, v), k)] = 1;
 }
 
 /* The indices of what is live, and what they need. */
@@ -165,7 +172,7 @@ static void mark_indices(const Frame *w) {
     for (Val v = ir_count(w->f) - 1; v > 0; v--) {
         const Node *n = ir_node(w->f, v);
         if (w->live[v] && table_op((Op)n->op, &index)) w->need[n->args[index]] = 1;
-        for (uint32_t k = 0; w->need[v] && k < n->num_args; k++) w->need[n->args[k]] = 1;
+        for (uint32_t k = 0; w->need[v] && k < n->num_args; k++) w->need[operand(w->f, n, k)] = 1;
     }
 }
 
@@ -193,7 +200,7 @@ static Status eval_node(Run *run, const Frame *w, Val v) {
     Status st = run_alloc(run, "operands", n->num_args, sizeof *args, &args);
     if (!st) st = run_alloc(run, "results", n->num_results, sizeof *q.out, &q.out);
     if (st) return st;
-    for (uint32_t k = 0; k < n->num_args; k++) args[k] = w->of[n->args[k]];
+    for (uint32_t k = 0; k < n->num_args; k++) args[k] = w->of[operand(w->f, n, k)];
     for (uint32_t k = 0; k < n->num_results; k++) q.out[k] = value_of(run, &n->types[k]);
     q.args = args;
     w->of[v] = q.out;

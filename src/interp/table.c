@@ -65,7 +65,7 @@ Status table_check(const Eval *q, const Value *index) {
 /* Element by element: where index i leads in the table, and what lies there in the other value. */
 typedef struct {
     const Value *index;
-    int64_t row, table; /* bytes of a row, of a table */
+    int64_t row, table; /* bytes of a row, of a table; 0: the same for every element */
 } Walk;
 
 static char *row_at(const Walk *w, char *table, int64_t i) {
@@ -77,7 +77,7 @@ static char *row_at(const Walk *w, char *table, int64_t i) {
 static Walk walk_of(const Value *index, const Value *rows, const Value *table) {
     Walk w = {.index = index};
     w.row = index->numel ? rows->numel / index->numel * value_size(rows) : 0;
-    w.table = table->numel * value_size(table);
+    w.table = table->type->set == SET_ALL ? 0 : table->numel * value_size(table);
     return w;
 }
 

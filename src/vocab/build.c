@@ -214,7 +214,7 @@ Val build_spread(Builder *b, Val v, Set s) {
     return ir_gather(b->f, v, map_all(s));
 }
 
-static bool common_set(Builder *b, const char *what, const Val *args, uint32_t n, Set *out) {
+bool build_common_set(Builder *b, const char *what, const Val *args, uint32_t n, Set *out) {
     uint32_t first = n;
     for (uint32_t k = 0; k < n; k++) {
         if (ir_type(b->f, args[k])->set == SET_ALL) continue;
@@ -248,7 +248,7 @@ static bool join_shape(const Type *t, Type *out) {
 static bool meet_places(Builder *b, const char *what, Val *args, uint32_t n) {
     Set set;
     Type shape = {0};
-    if (!common_set(b, what, args, n, &set)) return false;
+    if (!build_common_set(b, what, args, n, &set)) return false;
     for (uint32_t k = 0; k < n; k++) {
         if (join_shape(ir_type(b->f, args[k]), &shape)) continue;
         build_fail(b, ST_SHAPE, "%s: feature shapes do not broadcast: %s, and %s", what,

@@ -32,6 +32,8 @@ bool build_constant(const Builder *b, Val v, double *value);
 Val build_at(Builder *b, Val v, Map m);
 /* Brings operands to one dtype, set and feature shape. False where they do not fit. */
 bool build_meet(Builder *b, const char *what, Val *args, uint32_t n);
+/* Where operands meet: `all`, or the one set that they live on. False where there are two. */
+bool build_common_set(Builder *b, const char *what, const Val *args, uint32_t n, Set *out);
 /* v on the set s, if it is a parameter; v itself if it lives there. */
 Val build_spread(Builder *b, Val v, Set s);
 /* A strong value: a weak one becomes float32 or int64. */

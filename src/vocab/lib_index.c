@@ -81,12 +81,8 @@ Val lib_take(Builder *b, const LibCall *c) {
     if (type(b, table)->rank == 0)
         return build_fail(b, ST_SHAPE, "%s of %s: a table needs a feature axis, its rows", c->name,
                           build_describe(b, table));
-    Set own = type(b, table)->set, at = type(b, index)->set != SET_ALL ? type(b, index)->set : own;
-    if (own != SET_ALL && own != at)
-        return build_fail(b, ST_SHAPE,
-                          "%s: %s do not meet %s (gather node values to the edges with src(..) or "
-                          "dst(..))",
-                          c->name, build_describe(b, table), build_describe(b, index));
+    Set at;
+    if (!build_common_set(b, c->name, (Val[]){table, index}, 2, &at)) return 0;
     table = build_spread(b, table, at);
     index = build_spread(b, index, at);
     return table && index ? ir_take(b->f, table, index) : 0;

@@ -83,8 +83,18 @@ class Writer:
         if depth == 0 or self.rng.random() < 0.1:
             return self.leaf()
         kind = self.rng.choices(
-            (self.unary, self.binary, self.fold, self.along, self.reshaped, self.product, self.joined, self.sliced),
-            (5, 7, 1.5, 1, 1, 1.5, 1, 1),
+            (
+                self.unary,
+                self.binary,
+                self.fold,
+                self.along,
+                self.reshaped,
+                self.product,
+                self.joined,
+                self.sliced,
+                self.looked_up,
+            ),
+            (5, 7, 1.5, 1, 1, 1.5, 1, 1, 1),
         )[0]
         return kind(depth - 1)
 
@@ -138,6 +148,12 @@ class Writer:
         if p == q and len(p) < 3:
             return f"torch.stack([{x}, {y}], 1)", (2, *p)
         return x, p
+
+    def looked_up(self, depth):
+        """Rows of a table by what was a float: scalars by any value, rows of three by a scalar."""
+        text, shape = self.expression(depth)
+        index = f"(abs({text}).clamp(max=99) * 3).to(torch.int64) % 4"
+        return (f"p.t[{index}]", shape) if shape else (f"p.m4[{index}]", (3,))
 
     def sliced(self, depth):
         text, shape = self.expression(depth)
@@ -203,7 +219,7 @@ class Case:
         rows = {"src": self.num_src, "dst": self.num_dst, "edge": edges}
         shapes = {"src.x": (width,), "src.h": (2, 3), "dst.y": (width,), "edge.w": (), "edge.e": (3,)}
         self.data = {name: torch.randn(rows[name.split(".")[0]], *s) for name, s in shapes.items()}
-        self.data |= {f"p.m{k}": torch.randn(k, 3) for k in (1, 3, 4)}
+        self.data |= {f"p.m{k}": torch.randn(k, 3) for k in (1, 3, 4)} | {"p.t": torch.randn(4)}
         leaves = [(name, s) for name, s in shapes.items()]
         self.message, shape = Writer(rng, leaves).expression(rng.randint(1, 5))
         self.how = rng.choice(list(REDUCERS))
@@ -234,16 +250,16 @@ class Case:
         class Kernel(tg.MessagePassing):
             reducer = REDUCERS[how]()
 
-            def edge(self, src, dst, edge, m1, m3, m4):
-                p = Fields(m1=m1, m3=m3, m4=m4)
+            def edge(self, src, dst, edge, m1, m3, m4, t):
+                p = Fields(m1=m1, m3=m3, m4=m4, t=t)
                 message = eval(case.message, {"torch": torch, "src": src, "dst": dst, "edge": edge, "p": p})
                 if how != "softmax":
                     return message
                 score = message.flatten(1).sum(1) if message.dim() > 1 else message
                 return self.reducer(score.reshape(-1, *[1] * (message.dim() - 1)), message)
 
-            def node(self, dst, aggregate, m1, m3, m4):
-                p = Fields(m1=m1, m3=m3, m4=m4)
+            def node(self, dst, aggregate, m1, m3, m4, t):
+                p = Fields(m1=m1, m3=m3, m4=m4, t=t)
                 return eval(case.node, {"torch": torch, "dst": dst, "out": aggregate, "p": p})
 
         graph = tg.Graph.from_coo(self.src, self.dst, num_src=self.num_src, num_dst=self.num_dst)
@@ -279,7 +295,8 @@ def check(case):
     torch.testing.assert_close(out, expected)
     single = case.in_tiga(case.fields(torch.float32))
     size = expected.abs().max().item() + 1 if expected.numel() else 1
-    if size < 1e4 and ".round()" not in case.text() and ".sign()" not in case.text() and "where" not in case.text():
+    steps = [word for word in (".round()", ".sign()", "where", "int64") if word in case.text()]
+    if size < 1e4 and not steps:
         torch.testing.assert_close(single.double(), expected, atol=2e-3 * size, rtol=2e-3)
     cotangent = torch.randn_like(expected)
     same_gradients((out * cotangent).sum(), (expected * cotangent).sum(), ours, theirs, 1)
