@@ -231,7 +231,6 @@ static const struct {
     {"out = sum(node.h, axis=7)", ST_SHAPE, "axis 7 is out of range"},
     {"out = sum(node.x, with=3)", ST_NAME, "no keyword 'with'"},
     {"out = where(node.x, 1, 2)", ST_TYPE, "the condition is"},
-    {"p.combine(a, b) = a * b + 1\np.identity = 0\nout = p(src.x)", ST_UNSUPPORTED, "reducer 'p'"},
     {"p.combine(a, b) = a + b\nout = p(src.x)", ST_NAME, "no line p.identity"},
     {"p.combine(a, b) = a + edge.w\np.identity = 0\nout = p(src.x)", ST_NAME, "its own parameters"},
 };

@@ -114,6 +114,37 @@ static void break_body_ends(Fn *f) {
 }
 static void break_phase(Fn *f) { node(f, add_group(f, 1, body_of(f, "b", DT_f32)))->attr.map = 8; }
 
+/* %7 a state, %8 the edges' operand, %9 a scan of s = s + x with s before each edge. */
+static Node *add_scan(Fn *f) {
+    Type scalar = type_scalar(DT_f32, SET_ALL);
+    Fn *body = ir_new(f->arena, "body");
+    Val s = ir_input(body, "s", scalar), x = ir_input(body, "x", scalar);
+    ir_add_result(body, "s", ir_add(body, s, x));
+    ir_add_result(body, "before", s);
+    Val operands[] = {ir_input(f, "s", type_scalar(DT_f32, SET_w)),
+                      ir_input(f, "m", type_scalar(DT_f32, SET_edges))};
+    Val v = ir_row_scan(f, &(Scan){map_dst(0), 0, 1, 1, body}, operands);
+    assert_int_equal(v, 9);
+    assert_verifies(f);
+    return node(f, v);
+}
+static int64_t *scan_ints(Node *n) { return (int64_t *)n->attr.ints; }
+static void break_scan_map(Fn *f) { add_scan(f)->attr.map = map_all(SET_edges); }
+static void break_scan_body(Fn *f) { add_scan(f)->attr.body = NULL; }
+static void break_scan_states(Fn *f) { scan_ints(add_scan(f))[0] = 3; }
+static void break_scan_tree(Fn *f) { scan_ints(add_scan(f))[1] = SCAN_tree; }
+static void break_scan_place(Fn *f) { ((Val *)add_scan(f)->args)[1] = 7; }
+static void break_scan_dtype(Fn *f) {
+    Fn *body = (Fn *)add_scan(f)->attr.body;
+    body->results.data[0].val = ir_cast(body, body->results.data[0].val, DT_f64);
+}
+static void break_scan_region(Fn *f) {
+    Fn *body = (Fn *)add_scan(f)->attr.body;
+    ir_reshape(body, 1, (int64_t[]){1}, 1);
+}
+static void break_scan_inside(Fn *f) { node((Fn *)add_scan(f)->attr.body, 3)->attr.index = 1; }
+static void break_scan_type(Fn *f) { ((Type *)add_scan(f)->types)[1].dtype = DT_f64; }
+
 static const struct {
     void (*break_it)(Fn *f);
     const char *message;
@@ -152,6 +183,16 @@ static const struct {
     {break_body_count, "(traverse): 1 operands, but its body has 2 inputs\n"},
     {break_body_sets, "(traverse): its body has other sets or relations\n"},
     {break_phase, "value 7 (traverse): no such map\n"},
+    {break_scan_map, "value 9: row_scan of f32 @ W, f32 @ r.edges: a relation's map is needed\n"},
+    {break_scan_body, "a body of elementwise operations on scalars is needed\n"},
+    {break_scan_states, "states, operands and the body's ends do not fit each other\n"},
+    {break_scan_tree, "states, operands and the body's ends do not fit each other\n"},
+    {break_scan_place, "states live where the map leads, the rest where it starts\n"},
+    {break_scan_dtype, "a state changes its dtype\n"},
+    {break_scan_region, "a body of elementwise operations on scalars is needed\n"},
+    {break_scan_inside, "in the body of value 9: value 3 (add): attribute 'index' is set"},
+    {break_scan_type,
+     "value 9 (row_scan): result 1 is f64 @ r.edges, but f32 @ r.edges is inferred\n"},
 };
 
 static void test_bad_programs(void **state) {

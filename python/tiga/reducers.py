@@ -375,10 +375,11 @@ def _reducer_alone(name: str, args: tuple[Any, ...], empty: float | None, unbias
 
 
 def prod(x: Any = None, *args: Any, **kwargs: Any) -> Any:
-    """Over feature axes, tg.prod(x, dim=-1); the reducer is not built yet."""
+    """The reducer that multiplies messages: tg.prod(empty=1); of bool and int32 as int64. Of a staged value,
+    tg.prod(x, dim=-1): the product over feature axes."""
     if _given(x, args, kwargs):
         return functions.prod(x, *args, **kwargs)
-    raise NotImplementedError("the reducer tg.prod() is not built yet")
+    return _builtin("prod", kwargs)
 
 
 def check_reducer(reducer: Any) -> Reducer:

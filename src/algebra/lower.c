@@ -1,4 +1,4 @@
-/* Proven forms as operations of the program. */
+/* Proven forms as operations of the program; what has none is scanned. */
 #include "algebra/reducer.h"
 
 #include "ir/type.h"
@@ -18,8 +18,9 @@ const char *form_name(Form form) {
 typedef struct {
     Builder *b;
     const Reducer *r;
-    Map map;      /* messages -> rows */
-    Dtype number; /* of numbers beside the messages: the messages' where that is a float */
+    Map map;        /* messages -> rows */
+    Dtype number;   /* of numbers beside the messages: the messages' where that is a float */
+    bool has_float; /* among the messages */
     Val lifted[REDUCER_MAX_STATE];
     Val state[REDUCER_MAX_STATE]; /* at the rows */
     Val empty;                    /* bool at the rows: no message counted */
@@ -158,8 +159,124 @@ static Val component(Lower *w, uint32_t k) {
     case FORM_first:
     case FORM_last: return chosen(w, k);
     }
-    return build_fail(w->b, ST_UNSUPPORTED, "reducer '%s': its algebra (%s) has no lowering yet",
-                      w->r->name, form_name(w->r->part[k].form));
+    return w->state[k]; /* scanned */
+}
+
+/* ---- scans ---- */
+
+/* The components that one scan folds: all of a reducer without a form, else the products and what they
+ * lead. */
+typedef struct {
+    uint32_t num, of[REDUCER_MAX_STATE];
+    Val x[REDUCER_MAX_STATE]; /* by component: lifted, at the messages */
+    Type shape;               /* that all of them meet in */
+} Scanned;
+
+static bool is_scanned(const Reducer *r, uint32_t k) {
+    Form form = r->form == FORM_general ? FORM_general : r->part[k].form;
+    return form == FORM_general || form == FORM_product || form == FORM_affine;
+}
+
+/* A state's dtype is that of what is lifted: numbers are floats beside floats, and products of bool and
+ * int32 are int64. */
+static Val scanned_message(Lower *w, uint32_t k) {
+    Val v = w->lifted[k];
+    if (v && w->has_float && build_is_weak(w->b, v)) v = build_cast(w->b, v, w->number);
+    v = at_messages(w, v);
+    bool narrow = v && w->r->form == FORM_product && type(w, v)->dtype <= DT_i32;
+    return narrow ? build_cast(w->b, v, DT_i64) : v;
+}
+
+static bool find_scanned(Lower *w, Scanned *s) {
+    Val met[REDUCER_MAX_STATE];
+    for (uint32_t k = 0; k < w->r->num_state; k++) {
+        s->x[k] = scanned_message(w, k);
+        if (!s->x[k]) return false;
+        if (is_scanned(w->r, k)) s->of[s->num++] = k;
+    }
+    if (s->num == 0) return true;
+    for (uint32_t i = 0; i < s->num; i++) met[i] = build_cast(w->b, s->x[s->of[i]], DT_f32);
+    if (!build_meet(w->b, "the reducer's state", met, s->num)) return false;
+    s->shape = *type(w, met[0]);
+    return true;
+}
+
+/* combine on scalars of the states' dtypes, of the components scanned alone. */
+static Fn *scanned_body(Lower *w, const Scanned *s) {
+    Val args[2 * REDUCER_MAX_STATE];
+    Type state[REDUCER_MAX_STATE];
+    uint32_t n = w->r->num_state;
+    Builder *c = build_new(arena_new(), "combine", true);
+    for (uint32_t k = 0; k < n; k++)
+        state[k] = type_scalar((Dtype)type(w, s->x[k])->dtype, SET_ALL);
+    region_inputs(c, 'l', state, n, args);
+    region_inputs(c, 'r', state, n, args + n);
+    Fn *all = region_typed(c, w->r->combine, args, n, w->number, state);
+    if (all->status) {
+        build_fail(w->b, all->status, "reducer '%s': combine: %s", w->r->name, err_message());
+        return all;
+    }
+    Fn *body = ir_new(c->f->arena, "body");
+    Val *memo = ARENA_ARRAY(body->arena, Val, ir_count(all));
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < s->num; i++) ir_copy(body, all, args[side * n + s->of[i]], memo);
+    for (uint32_t i = 0; i < s->num; i++)
+        ir_add_result(body, "", ir_copy(body, all, all->results.data[s->of[i]].val, memo));
+    return body;
+}
+
+static Val shaped(Lower *w, Val v, Set set, const Type *t) {
+    return ir_bcast(w->b->f, build_spread(w->b, v, set), t->dim, t->rank);
+}
+
+/* A component may be narrower than what all meet in: of what it was repeated along, the first. Its own
+ * shape is what combine makes of the lifted ones. */
+static void narrow_states(Lower *w, const Scanned *s) {
+    Val own[2 * REDUCER_MAX_STATE];
+    uint32_t n = w->r->num_state;
+    for (uint32_t k = 0; k < 2 * n; k++) own[k] = s->x[k % n];
+    for (uint32_t round = 0; round < n; round++)
+        if (!region_inline(w->b, w->r->combine, own, n, own)) return;
+    if (type_numel(&s->shape) == 0) return; /* there is no first */
+    for (uint32_t i = 0; i < s->num; i++) {
+        const Type *t = type(w, build_strong(w->b, own[s->of[i]])), *whole = &s->shape;
+        int64_t take[3 * MAX_RANK];
+        for (int k = 0; k < whole->rank; k++) {
+            int j = k - (whole->rank - t->rank);
+            take[3 * k] = 0, take[3 * k + 2] = 1;
+            take[3 * k + 1] = j < 0 ? 1 : t->dim[j];
+        }
+        Val v = ir_slice(w->b->f, w->state[s->of[i]], take);
+        w->state[s->of[i]] = ir_reshape(w->b->f, v, t->dim, t->rank);
+    }
+}
+
+static bool scan(Lower *w) {
+    Scanned s = {0};
+    Val first[REDUCER_MAX_STATE], operands[2 * REDUCER_MAX_STATE];
+    if (!find_scanned(w, &s)) return false;
+    if (s.num == 0) return true;
+    if (map_is_all(w->map))
+        return build_fail(
+            w->b, ST_UNSUPPORTED,
+            "reducer '%s': node values reduce to one value by sums, maxima, minima and "
+            "softmax alone",
+            w->r->name);
+    if (!region_inline(w->b, w->r->identity, NULL, 0, first)) return false;
+    for (uint32_t i = 0; i < s.num; i++) {
+        Val start = build_cast(w->b, first[s.of[i]], (Dtype)type(w, s.x[s.of[i]])->dtype);
+        operands[i] = shaped(w, start, map_to(w->b->f, w->map), &s.shape);
+        operands[s.num + i] = shaped(w, s.x[s.of[i]], map_from(w->b->f, w->map), &s.shape);
+    }
+    Fn *body = scanned_body(w, &s);
+    bool tree = w->r->form != FORM_general || w->r->flags & REDUCER_associative;
+    if (w->r->flags & REDUCER_deterministic) tree = false;
+    Scan row = {w->map, tree ? SCAN_tree : 0, s.num, s.num, body};
+    Val v = w->b->f->status ? 0 : ir_row_scan(w->b->f, &row, operands);
+    ir_free(body);
+    for (uint32_t i = 0; v && i < s.num; i++) w->state[s.of[i]] = ir_part(w->b->f, v, i);
+    if (v) narrow_states(w, &s);
+    return v && !w->b->f->status;
 }
 
 static bool fits(Dtype d, double value) {
@@ -211,8 +328,9 @@ static Val lower_mean(Lower *w) {
 }
 
 static Val lower_state(Lower *w) {
+    if (!scan(w)) return 0;
     for (uint32_t k = 0; k < w->r->num_state; k++)
-        if (!(w->state[k] = component(w, k))) return 0;
+        if (w->r->form != FORM_general && !(w->state[k] = component(w, k))) return 0;
     w->empty = row_is_empty(w);
     for (uint32_t k = 0; k < w->r->num_state && w->r->form == FORM_weighted; k++)
         if (w->r->part[k].form == FORM_weighted)
@@ -226,7 +344,7 @@ static bool choose_map(Lower *w, const Val *messages, uint32_t n) {
     w->number = DT_f32;
     for (uint32_t k = 0; k < n; k++)
         if (dtype_is_float((Dtype)type(w, messages[k])->dtype) && !build_is_weak(w->b, messages[k]))
-            w->number = (Dtype)type(w, messages[k])->dtype;
+            w->number = (Dtype)type(w, messages[k])->dtype, w->has_float = true;
     for (uint32_t k = 0; k < n; k++)
         if (type(w, messages[k])->set != SET_ALL) set = type(w, messages[k])->set;
     w->map = set == SET_ALL || set == w->b->edges ? w->b->to_dst : map_all(set);
@@ -249,11 +367,6 @@ Val reducer_lower(Builder *b, const Reducer *r, const Val *messages, uint32_t nu
     if (r->doubt)
         ir_note(b->f,
                 arena_printf(b->f->arena, "remark: [algebra] reducer '%s': %s", r->name, r->doubt));
-    if (r->form == FORM_general)
-        return build_fail(b, ST_UNSUPPORTED,
-                          "reducer '%s': its algebra (%s) has no lowering yet; sums, max, min and "
-                          "softmax-weighted sums have",
-                          r->name, form_name(r->form));
     if (!choose_map(&w, messages, num_messages)) return 0;
     if (r->lower) {
         Val m = at_messages(&w, messages[0]);

@@ -70,5 +70,10 @@ Lowering *library_find(const char *name);
 /* region.c: replays a region's operations in b. args by input number: m0 or l0 or s0 is args[0], r0 is
  * args[num_left]. out takes the results. False on a fault, recorded in b. */
 bool region_inline(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Val *out);
+/* Scalar inputs "l0", "l1", .. of these dtypes. */
+void region_inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *out);
+/* The region as b's results: numbers become `number`; with state given a result has its component's dtype. */
+Fn *region_typed(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Dtype number,
+                 const Type *state);
 
 #endif

@@ -1,6 +1,7 @@
 /* Regions: checked when captured, replayed where used. */
 #include "algebra/reducer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,4 +43,24 @@ bool region_inline(Builder *b, const Fn *region, const Val *args, uint32_t num_l
     }
     for (uint32_t k = 0; k < region->results.len; k++) out[k] = memo[region->results.data[k].val];
     return true;
+}
+
+void region_inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *out) {
+    char name[16];
+    for (uint32_t k = 0; k < n; k++) {
+        snprintf(name, sizeof name, "%c%u", letter, k);
+        out[k] = build_input(b, name, (Dtype)types[k].dtype, 0, NULL);
+    }
+}
+
+Fn *region_typed(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Dtype number,
+                 const Type *state) {
+    Val out[REDUCER_MAX_STATE];
+    if (!region_inline(b, region, args, num_left, out)) return b->f;
+    for (uint32_t k = 0; k < region->results.len; k++) {
+        Val v = build_is_weak(b, out[k]) ? build_cast(b, out[k], number) : out[k];
+        if (state) v = build_cast(b, v, (Dtype)state[k].dtype);
+        ir_add_result(b->f, region->results.data[k].name, v);
+    }
+    return b->f;
 }

@@ -1,6 +1,7 @@
 /* Looking inside: stages and code as text, costs, what ran and why. */
 #include "api/array.h"
 #include "api/graph.h"
+#include "ir/type.h"
 #include "opt/opt.h"
 #include "text/text.h"
 #include "run/codegen_open.h"
@@ -124,6 +125,25 @@ static void explain_kernel(Text *t, const Plan *plan, uint32_t k, const CompileR
               plan_schedule_why(kernel));
 }
 
+/* What plan.h stores by edge without being asked for. */
+static void explain_memory(Text *t, const Plan *plan) {
+    bool none = true;
+    for (uint32_t k = 0; k < plan->kernels.len; k++) {
+        const Kernel *kernel = &plan->kernels.data[k];
+        for (uint32_t i = 0; i < kernel->body->results.len; i++) {
+            const Binding *b = &kernel->body->results.data[i];
+            const Type *type = ir_type(kernel->body, b->val);
+            if (!set_is_edges(plan->program, type->set) || ir_find_result(plan->program, b->name))
+                continue;
+            text_putf(t,
+                      "remark: [memory] %s stores %s: what it scans is reduced in another order\n",
+                      kernel->name, type_text(t->arena, plan->program, type));
+            none = false;
+        }
+    }
+    if (none) text_put(t, "remark: [memory] no edge value is stored unless it is a result\n");
+}
+
 static Status explain_body(void *ctx) {
     Ask *q = ctx;
     tg_program *t;
@@ -140,7 +160,7 @@ static Status explain_body(void *ctx) {
         explain_kernel(&out, t->plan, k, &request);
     }
     for (uint32_t k = 0; k < t->fn->notes.len; k++) text_putf(&out, "%s\n", t->fn->notes.data[k]);
-    text_put(&out, "remark: [memory] no edge value is stored unless it is a result\n");
+    explain_memory(&out, t->plan);
     int64_t hits, misses;
     program_counts(q->p, &hits, &misses);
     text_putf(&out, "variant cache: hits=%lld, misses=%lld\n", (long long)hits, (long long)misses);

@@ -226,6 +226,7 @@ static void draft_softmax(Draft *d) {
 }
 
 static void draft_sum(Draft *d) { draft_fold(d, "add", 0); }
+static void draft_prod(Draft *d) { draft_fold(d, "mul", 1); }
 static void draft_max(Draft *d) { draft_fold(d, "maximum", -INFINITY); }
 static void draft_min(Draft *d) { draft_fold(d, "minimum", INFINITY); }
 
@@ -241,8 +242,9 @@ static void draft_count(Draft *d) {
 static const struct {
     const char *name;
     void (*draft)(Draft *d);
-} folds[] = {{"sum", draft_sum}, {"mean", draft_mean},   {"max", draft_max},
-             {"min", draft_min}, {"count", draft_count}, {"online_softmax", draft_softmax}};
+} folds[] = {{"sum", draft_sum},  {"mean", draft_mean},   {"max", draft_max},
+             {"min", draft_min},  {"count", draft_count}, {"online_softmax", draft_softmax},
+             {"prod", draft_prod}};
 enum { NUM_FOLDS = sizeof folds / sizeof *folds };
 
 static size_t find_fold(const char *name) {
@@ -299,7 +301,7 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
     Lowering *lower = library_find(is_quantile ? "quantile" : name);
     if (fold == NUM_FOLDS && !lower)
         return err_set(ST_NAME,
-                       "unknown reducer '%s' (sum, mean, max, min, count, any, all, argmax, "
+                       "unknown reducer '%s' (sum, mean, prod, max, min, count, any, all, argmax, "
                        "argmin, logsumexp, var, std, var_unbiased, std_unbiased, median, "
                        "quantile(q), online_softmax exist)",
                        name);
@@ -312,27 +314,6 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
 }
 
 /* ---- the functions at given dtypes ---- */
-
-/* Numbers become `number`; with state given every result becomes its component's dtype. */
-static Fn *typed_region(const Fn *region, const Val *args, Builder *b, uint32_t num_left,
-                        Dtype number, const Type *state) {
-    Val out[REDUCER_MAX_STATE];
-    if (!region_inline(b, region, args, num_left, out)) return b->f;
-    for (uint32_t k = 0; k < region->results.len; k++) {
-        Val v = build_is_weak(b, out[k]) ? build_cast(b, out[k], number) : out[k];
-        if (state) v = build_cast(b, v, (Dtype)state[k].dtype);
-        ir_add_result(b->f, region->results.data[k].name, v);
-    }
-    return b->f;
-}
-
-static void inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *out) {
-    char name[16];
-    for (uint32_t k = 0; k < n; k++) {
-        snprintf(name, sizeof name, "%c%u", letter, k);
-        out[k] = build_input(b, name, (Dtype)types[k].dtype, 0, NULL);
-    }
-}
 
 Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out) {
     if (r->lower)
@@ -350,16 +331,16 @@ Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes,
     for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);
     for (uint32_t k = 0; k < num_dtypes; k++) message[k] = type_scalar(dtypes[k], SET_ALL);
     Dtype number = dtype_is_float(dtypes[0]) ? dtypes[0] : DT_f32;
-    inputs(b[1], 'm', message, num_dtypes, args);
-    out->lift = typed_region(r->lift, args, b[1], 0, number, NULL);
+    region_inputs(b[1], 'm', message, num_dtypes, args);
+    out->lift = region_typed(b[1], r->lift, args, 0, number, NULL);
     for (uint32_t k = 0; k < r->num_state && k < out->lift->results.len; k++)
         state[k] = *ir_type(out->lift, out->lift->results.data[k].val);
-    out->identity = typed_region(r->identity, args, b[0], 0, number, state);
-    inputs(b[2], 'l', state, r->num_state, args);
-    inputs(b[2], 'r', state, r->num_state, args + r->num_state);
-    out->combine = typed_region(r->combine, args, b[2], r->num_state, number, state);
-    inputs(b[3], 's', state, r->num_state, args);
-    out->finalize = typed_region(r->finalize, args, b[3], 0, number, NULL);
+    out->identity = region_typed(b[0], r->identity, args, 0, number, state);
+    region_inputs(b[2], 'l', state, r->num_state, args);
+    region_inputs(b[2], 'r', state, r->num_state, args + r->num_state);
+    out->combine = region_typed(b[2], r->combine, args, r->num_state, number, state);
+    region_inputs(b[3], 's', state, r->num_state, args);
+    out->finalize = region_typed(b[3], r->finalize, args, 0, number, NULL);
     Status st = ST_OK;
     for (int k = 0; k < 4 && !st; k++) st = b[k]->f->status;
     for (int k = 0; k < 4 && st; k++) ir_free(b[k]->f);

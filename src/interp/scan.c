@@ -31,14 +31,11 @@ static void body_value(const Fold *w, Val v) {
     const Node *n = ir_node(w->s.body, v);
     char *out = w->value[v];
     const char *a[3] = {0};
+    if (n->num_args == 0) return; /* an input or a constant */
     for (uint32_t k = 0; k < n->num_args && k < 3; k++) a[k] = w->value[n->args[k]];
-    Dtype dtype = (Dtype)(n->num_args ? ir_type(w->s.body, n->args[n->num_args - 1])->dtype : 0);
-    if (n->op == OP_input || n->op == OP_constant) return;
-    if (n->op == OP_cast) {
-        cast_elements(dtype, (Dtype)n->types[0].dtype, w->numel, a[0], out);
-        return;
-    }
-    elem_apply((Op)n->op, dtype, w->numel, a[0], a[1], a[2], out);
+    Dtype dtype = (Dtype)ir_type(w->s.body, n->args[n->num_args - 1])->dtype;
+    if (n->op == OP_cast) cast_elements(dtype, (Dtype)n->types[0].dtype, w->numel, a[0], out);
+    else elem_apply((Op)n->op, dtype, w->numel, a[0], a[1], a[2], out);
     for (uint32_t k = 2; op_info[n->op].traits & NARY && k < n->num_args; k++)
         elem_apply((Op)n->op, dtype, w->numel, out, w->value[n->args[k]], NULL, out);
 }
@@ -109,34 +106,37 @@ static void fold_all(const Fold *w) {
     }
 }
 
+/* Room for the body's values and results, 8 bytes an element, and for places. */
 static Status new_values(Fold *w) {
     const Fn *body = w->s.body;
     Run *run = w->q->run;
-    Status st = run_alloc(run, "a scan", ir_count(body), sizeof *w->value, &w->value);
-    if (!st) st = run_alloc(run, "a scan", body->results.len, sizeof *w->end, &w->end);
-    if (!st) st = run_alloc(run, "a scan", body->results.len, sizeof *w->ys, &w->ys);
-    if (!st) st = run_alloc(run, "a scan", body->inputs.len, sizeof *w->xs, &w->xs);
-    if (!st) st = run_alloc(run, "a scan", body->inputs.len, sizeof *w->states, &w->states);
-    for (Val v = 1; !st && v < ir_count(body); v++) {
+    uint32_t ends = body->results.len, num = ir_count(body) + ends;
+    char *room;
+    Status st = run_alloc(run, "a scan", num, w->numel * 8, &room);
+    if (!st)
+        st = run_alloc(run, "a scan", num + 3 * (w->q->node->num_args + ends), sizeof *w->value,
+                       &w->value);
+    if (st) return st;
+    for (uint32_t k = 0; k < num; k++) w->value[k] = room + k * w->numel * 8;
+    w->end = w->value + ir_count(body);
+    w->states = w->end + ends;
+    w->xs = w->states + w->q->node->num_args;
+    w->ys = w->xs + w->q->node->num_args;
+    for (Val v = 1; v < ir_count(body); v++) {
         const Node *n = ir_node(body, v);
-        int64_t size = dtype_size((Dtype)n->types[0].dtype);
-        if (n->op == OP_input) continue;
-        st = run_alloc(run, "a scan", w->numel, size, &w->value[v]);
-        for (int64_t i = 0; !st && n->op == OP_constant && i < w->numel; i++)
-            memcpy(w->value[v] + i * size, &n->attr.bits, (size_t)size); /* low bytes first */
+        size_t size = (size_t)dtype_size((Dtype)n->types[0].dtype);
+        for (int64_t i = 0; n->op == OP_constant && i < w->numel; i++)
+            memcpy(w->value[v] + (size_t)i * size, &n->attr.bits, size); /* low bytes first */
     }
-    for (uint32_t k = 0; !st && k < body->results.len; k++)
-        st = run_alloc(run, "a scan", bytes_of(w, body->results.data[k].val), 1, &w->end[k]);
-    return st;
+    return ST_OK;
 }
 
 static Status new_parts(Fold *w) {
-    int64_t parts = w->csr->max_degree / SCAN_PART + 1;
-    uint32_t n = w->s.num_states;
-    Status st = run_alloc(w->q->run, "parts of a row", parts * n, sizeof *w->merged, &w->merged);
-    for (int64_t k = n; !st && k < parts * n; k++)
-        st = run_alloc(w->q->run, "parts of a row", w->numel, value_size(w->q->args[k % n]),
-                       &w->merged[k]);
+    int64_t num = (w->csr->max_degree / SCAN_PART + 1) * w->s.num_states;
+    char *room;
+    Status st = run_alloc(w->q->run, "parts of a row", num, sizeof *w->merged, &w->merged);
+    if (!st) st = run_alloc(w->q->run, "parts of a row", num, w->numel * 8, &room);
+    for (int64_t k = 0; !st && k < num; k++) w->merged[k] = room + k * w->numel * 8;
     return st;
 }
 

@@ -472,45 +472,27 @@ Val ir_logsumexp(Fn *f, Val softmax) {
     return ir_add(f, ir_part(f, softmax, 1), ir_part(f, softmax, 2));
 }
 
-/* Of the operands from `first` on, those that the body looks at; keep marks what stays. */
-static uint32_t drop_unread(Fn *body, uint32_t first, uint8_t *keep) {
-    const uint8_t *live = ir_live(body->arena, body);
-    uint32_t kept = first;
-    for (uint32_t k = 0; k < body->inputs.len; k++) {
-        Binding b = body->inputs.data[k];
-        keep[k] = k < first || live[b.val];
-        if (keep[k] && k >= first) body->inputs.data[kept++] = b;
-    }
-    return body->inputs.len = kept;
-}
-
 /* The body's ends get the names that the text form gives by itself, so equal bodies are equal. */
-static Fn *scan_body(Arena *a, const Fn *from) {
+Val ir_row_scan(Fn *f, const Scan *s, const Val *operands) {
+    Arena *a = f->arena;
+    const Fn *from = ir_copy_region(a, s->body);
     Fn *body = ir_new(a, "body");
-    Val *memo = ARENA_ARRAY(a, Val, ir_count(from));
+    const uint8_t *live = ir_live(a, from);
+    Val *memo = ARENA_ARRAY(a, Val, ir_count(from)), *kept = ARENA_ARRAY(a, Val, from->inputs.len);
+    uint32_t n = 0;
+    if (from->status) return fail(f, from->status);
+    TIGA_ASSERT(from->inputs.len == s->num_states + s->num_xs);
     for (uint32_t k = 0; k < from->inputs.len; k++) {
         Val v = from->inputs.data[k].val;
-        memo[v] = ir_input(body, arena_printf(a, "arg%u", k), *ir_type(from, v));
+        if (!live[v] && k >= s->num_states && !(s->flags & SCAN_tree)) continue;
+        memo[v] = ir_input(body, arena_printf(a, "arg%u", n), *ir_type(from, v));
+        kept[n++] = operands[k];
     }
     for (uint32_t k = 0; k < from->results.len; k++)
         ir_add_result(body, arena_printf(a, "result%u", k),
                       ir_copy(body, from, from->results.data[k].val, memo));
-    return body;
-}
-
-Val ir_row_scan(Fn *f, const Scan *s, const Val *operands) {
-    Arena *a = f->arena;
-    Fn *body = ir_copy_region(a, s->body);
-    uint32_t num = s->num_states + s->num_xs, n = 0;
-    uint8_t *keep = ARENA_ARRAY(a, uint8_t, num);
-    Val *kept = ARENA_ARRAY(a, Val, num);
-    if (body->status) return fail(f, body->status);
-    TIGA_ASSERT(body->inputs.len == num);
-    drop_unread(body, s->flags & SCAN_tree ? num : s->num_states, keep);
-    for (uint32_t k = 0; k < num; k++)
-        if (keep[k]) kept[n++] = operands[k];
     int64_t ints[] = {s->num_states, s->flags};
-    Attr attr = {.map = s->map, .ints = ints, .num_ints = 2, .body = scan_body(a, body)};
+    Attr attr = {.map = s->map, .ints = ints, .num_ints = 2, .body = body};
     return ir_emit(f, OP_row_scan, kept, n, &attr);
 }
 

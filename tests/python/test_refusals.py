@@ -294,7 +294,6 @@ REDUCERS = [
         NotImplementedError,
         ["block_prune_threshold", "streaming"],
     ),
-    ("prod", lambda: tg.prod(), NotImplementedError, ["prod"]),
     ("identity and empty", lambda: tg.sum(identity=1, empty=2), TypeError, ["identity", "empty"]),
     ("identity of mean", lambda: tg.mean(identity=1), TypeError, ["identity", "empty"]),
     ("a function without a value", lambda: tg.exp(1.0), TypeError, ["tg.exp", "staged"]),
@@ -338,21 +337,6 @@ def test_refusal(attempt, exception, words):
     assert type(caught.value) is exception
     missing = [w for w in words if w not in str(caught.value)]
     assert not missing, f"{missing} not in: {caught.value}"
-
-
-class Unproven(tg.Reducer):
-    associative = True
-
-    def identity(self):
-        return 0.0
-
-    def combine(self, left, right):
-        return left * right + left + right
-
-
-def test_unproven_reducers_are_refused_by_name():
-    with pytest.raises(NotImplementedError, match="custom.*general"):
-        make(None, Unproven())(graph=RING, src={"x": ONES})
 
 
 def test_unused_fields_may_be_anything():

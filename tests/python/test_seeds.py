@@ -107,10 +107,12 @@ def test_online_softmax_by_hand():
     np.testing.assert_allclose(out.tolist(), [(1 + 2 * np.e) / (1 + np.e)], rtol=1e-6)
 
 
-def test_product_of_gates_is_refused_by_name():
+def test_product_of_gates():
     scope, _ = run(program("000", "class Product", "combine"))
-    with pytest.raises(NotImplementedError, match="product"):
-        scope["GateReliability"]()(graph=tg.Graph.regular(3, 1), edge={"open_probability": torch.ones(3)})
+    p = torch.tensor([0.0, 0.5, 4.0], requires_grad=True)
+    y = scope["GateReliability"]()(graph=tg.Graph.from_coo([0, 0, 0], [0, 0, 0]), edge={"open_probability": p})
+    y.sum().backward()
+    assert (y.tolist(), p.grad.tolist()) == ([0], [2, 0, 0])
 
 
 def test_torch_interop():
