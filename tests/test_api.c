@@ -49,35 +49,6 @@ static void assert_results(const Results *r) {
     for (int k = 0; k < 5; k++) assert_float_equal(r->dw[k], dw[k], 1e-6);
 }
 
-static void test_lines_are_bound_on_demand(void **state) {
-    (void)state;
-    static const char two_lines[] = "h = src(node.x) * edge.w; out = sum(h); loss = sum(out * out)";
-    float h[5], out[3], loss = 0, dx[3], dw[5];
-    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
-    tg_program *p = tg_program_new(two_lines), *dp = tg_program_grad(p, "loss", "node.x"),
-               *dh = tg_program_grad(p, "h", "edge.w");
-    const tg_arg args[] = {{"node.x", tg_f32(x, 3)},      {"edge.w", tg_f32(w, 5)},
-                           {"h", tg_f32(h, 5)},           {"out", tg_f32(out, 3)},
-                           {"loss", tg_f32(&loss)},       {"grad.node.x", tg_f32(dx, 3)},
-                           {"grad.edge.w", tg_f32(dw, 5)}};
-    const float want_h[] = {.5f, 1.5f, 1, .5f, 1}, want_dx[] = {3.5f, 2.5f, 2};
-    assert_int_equal(tg_run(p, g, args, 5), TG_OK);
-    assert_memory_equal(h, want_h, sizeof h);
-    assert_true(loss == 7.25f);
-    memset(h, 0, sizeof h);
-    assert_int_equal(tg_run(dp, g, args, 6), TG_OK); /* a loss needs no cotangent */
-    assert_memory_equal(h, want_h, sizeof h);
-    assert_memory_equal(dx, want_dx, sizeof dx);
-    const float cot[] = {2, 4, 6, 8, 10}, each[] = {2, 12, 12, 8, 20};
-    const tg_arg edges[] = {args[0], args[1], {"cot.h", tg_f32(cot, 5)}, args[6]};
-    assert_int_equal(tg_run(dh, g, edges, 4), TG_OK);
-    assert_memory_equal(dw, each, sizeof dw);
-    tg_program_free(dh);
-    tg_program_free(dp);
-    tg_program_free(p);
-    tg_graph_free(g);
-}
-
 static void test_explain(void **state) {
     (void)state;
     Results r;
@@ -585,7 +556,6 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_value_and_gradient),
         cmocka_unit_test(test_explain),
-        cmocka_unit_test(test_lines_are_bound_on_demand),
         cmocka_unit_test(test_bound_call),
         cmocka_unit_test(test_unbound_outputs_are_not_computed),
         cmocka_unit_test(test_second_gradient),
