@@ -181,6 +181,20 @@ static const struct {
      "sm.finalize(s) = s[2] / s[1]\nout = sm(src.x * 0, src.x)",
      3,
      {2, 2, 1.5f}},
+    {"lse.identity = -inf\nlse.combine(a, b) = b + softplus(a - b)\nout = lse(src.x)",
+     3,
+     {3.1269280f, 2, 2.3132617f}},
+    {"top.identity = -inf, -1\ntop.lift(k, v) = k, v\ntop.combine(a, b) = (l = b[0] <= a[0], "
+     "where(l, a[0], b[0]), where(l, a[1], b[1]))\ntop.finalize(s) = s[1]\nout = top(-src.x, 10 * "
+     "src.x)",
+     3,
+     {10, 20, 10}},
+    {"two.identity = 0, -inf\ntwo.lift(m) = m, m\ntwo.combine(a, b) = b[0] + a[0], max(b[1], "
+     "a[1])\n"
+     "two.finalize(s) = s[0] - s[1]\nout = two(src.x)",
+     3,
+     {1, 0, 1}},
+    {"out = median(src.x) + quantile(src.x, q=1)", 3, {4, 4, 3}},
     {"top.identity = -inf\ntop.combine(a, b) = max(a, b)\nout = top(src.x)", 3, {3, 2, 2}},
     {"sm.identity = -inf, 0, 0\nsm.lift(s, v) = s, 1, v\n"
      "sm.combine(a, b) = max(a[0], b[0]), a[1] * exp(a[0] - max(a[0], b[0])) + b[1] * exp(b[0] - "

@@ -467,8 +467,8 @@ static Reducer *own_reducer(Meaning *m, const Expr *e, const Call *c) {
         if (!regions[k]) return NULL;
     }
     m->at = e->at;
-    Status st = reducer_new(m->arena, e->text, REDUCER_associative, regions[0], regions[1],
-                            regions[2], regions[3], &r);
+    Status st =
+        reducer_new(m->arena, e->text, 0, regions[0], regions[1], regions[2], regions[3], &r);
     if (st) return m->b->f->status = st, NULL;
     r->has_empty = c->has_empty;
     r->empty = c->empty;
