@@ -308,6 +308,34 @@ static void random_features(void **state) {
 }
 
 /* Dense values far beyond a stack. */
+/* A sum of -0 alone is -0, whatever the lanes without an element hold. */
+static void sums_of_minus_zero(void **state) {
+    (void)state;
+    for (int64_t n = 1; n < 40; n += 2)
+        for (int d = DT_f32; d <= DT_f64; d++) {
+            Fn *f = program();
+            Val x = operand(f, 0, (Dtype)d, V, n);
+            Val zeros = ir_neg(f, ir_cast(f, ir_lt(f, x, x), (Dtype)d));
+            ir_add_result(f, "y", ir_fsum(f, zeros, 1));
+            check_program("sum of -0", f, &plain, (Check){.fill = FILL_noise});
+        }
+}
+
+/* A run of elements that ends one row of a transpose and begins the next is no walk along an axis. */
+static void runs_across_rows(void **state) {
+    (void)state;
+    static const int64_t swap[] = {1, 0}, flat[] = {6};
+    for (int64_t first = 0; first < 5; first++)
+        for (int64_t count = 1; first + count <= 6; count++) {
+            Fn *f = program();
+            Val x = ir_input(f, "x", type_of(DT_f32, V, 2, (int64_t[]){2, 3}));
+            Val row = ir_reshape(f, ir_transpose(f, x, swap), flat, 1);
+            Val run = ir_slice(f, row, (int64_t[]){first, count, 1});
+            ir_add_result(f, "y", ir_add(f, run, run));
+            check_program("run", f, &plain, (Check){.fill = FILL_noise});
+        }
+}
+
 static void large_dense_values(void **state) {
     (void)state;
     Fn *f = program();
@@ -329,6 +357,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation),       cmocka_unit_test(every_cast),
         cmocka_unit_test(a_lone_lane_of_a_cast), cmocka_unit_test(random_features),
+        cmocka_unit_test(sums_of_minus_zero),    cmocka_unit_test(runs_across_rows),
         cmocka_unit_test(large_dense_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
