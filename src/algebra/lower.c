@@ -201,6 +201,18 @@ static bool find_scanned(Lower *w, Scanned *s) {
     return true;
 }
 
+/* What is proven of a component is its combine, however that is spelled: a * b * b / b is a * b. */
+static Val proven_combine(Builder *c, const Reducer *r, uint32_t k, const Val *args) {
+    uint32_t n = r->num_state, key = r->part[k].key;
+    const char *of = "mul";
+    Val l = args[k], u = args[n + k];
+    if (r->part[k].form == FORM_product) return build_call(c, of, (Val[]){l, u}, 2, NULL, 0);
+    bool right = r->part[k].right;
+    Val moved =
+        build_call(c, of, right ? (Val[]){args[n + key], l} : (Val[]){args[key], u}, 2, NULL, 0);
+    return build_call(c, "add", (Val[]){moved, right ? u : l}, 2, NULL, 0);
+}
+
 /* combine on scalars of the states' dtypes, of the components scanned alone. */
 static Fn *scanned_body(Lower *w, const Scanned *s) {
     Val args[2 * REDUCER_MAX_STATE];
@@ -216,12 +228,18 @@ static Fn *scanned_body(Lower *w, const Scanned *s) {
         build_fail(w->b, all->status, "reducer '%s': combine: %s", w->r->name, err_message());
         return all;
     }
+    Val results[REDUCER_MAX_STATE];
+    for (uint32_t k = 0; k < n; k++) {
+        results[k] = all->results.data[k].val;
+        if (w->r->form == FORM_general || !is_scanned(w->r, k)) continue;
+        results[k] = build_cast(c, proven_combine(c, w->r, k, args), (Dtype)state[k].dtype);
+    }
     Fn *body = ir_new(c->f->arena, "body");
     Val *memo = ARENA_ARRAY(body->arena, Val, ir_count(all));
     for (uint32_t side = 0; side < 2; side++)
         for (uint32_t i = 0; i < s->num; i++) ir_copy(body, all, args[side * n + s->of[i]], memo);
     for (uint32_t i = 0; i < s->num; i++)
-        ir_add_result(body, "", ir_copy(body, all, all->results.data[s->of[i]].val, memo));
+        ir_add_result(body, "", ir_copy(body, all, results[s->of[i]], memo));
     return body;
 }
 

@@ -30,6 +30,7 @@ typedef enum {
 typedef struct {
     Form form;
     uint32_t key; /* the component that leads this one; itself where none does */
+    bool right;   /* affine: a right * b left + b right; else a left * b right + b left */
 } Part;
 const char *form_name(Form form);
 

@@ -22,17 +22,18 @@ static const struct {
     Form form;
     double identity;
     uint32_t keys;
-    bool finite;
+    bool finite, right;
 } rules[] = {
-    {FORM_additive, 0, 0, false},
-    {FORM_product, 1, 0, false},
-    {FORM_max, -INFINITY, 0, false},
-    {FORM_min, INFINITY, 0, false},
-    {FORM_logsumexp, -INFINITY, 0, true},
-    {FORM_weighted, 0, 1 << FORM_max, true},
-    {FORM_affine, 0, 1 << FORM_product, false},
-    {FORM_first, NAN, 1 << FORM_max | 1 << FORM_min, false},
-    {FORM_last, NAN, 1 << FORM_max | 1 << FORM_min, false},
+    {FORM_additive, 0, 0, false, false},
+    {FORM_product, 1, 0, false, false},
+    {FORM_max, -INFINITY, 0, false, false},
+    {FORM_min, INFINITY, 0, false, false},
+    {FORM_logsumexp, -INFINITY, 0, true, false},
+    {FORM_weighted, 0, 1 << FORM_max, true, false},
+    {FORM_affine, 0, 1 << FORM_product, false, false},
+    {FORM_affine, 0, 1 << FORM_product, false, true},
+    {FORM_first, NAN, 1 << FORM_max | 1 << FORM_min, false, false},
+    {FORM_last, NAN, 1 << FORM_max | 1 << FORM_min, false, false},
 };
 enum { NUM_RULES = sizeof rules / sizeof *rules };
 
@@ -52,12 +53,13 @@ static Val fma_of(World *e, Val x, Val y, Val z) {
     return normal_add(&e->w, z, 1, normal_mul(&e->w, x, y));
 }
 
-static bool is_wanted(World *e, const Reducer *r, Form form, uint32_t k, uint32_t key) {
+static bool is_wanted(World *e, const Reducer *r, Part part, uint32_t k) {
+    uint32_t key = part.key;
     Val l = e->left[k], u = e->right[k], a = e->left[key], b = e->right[key], v = e->result[k];
     bool more = e->w.order == ORDER_more, same = e->w.order == ORDER_same;
     bool left = more == (r->part[key].form != FORM_min); /* wins, unless at a tie */
     Val m = more ? a : b, one = normal_number(&e->w, 1);
-    switch ((int)form) {
+    switch ((int)part.form) {
     case FORM_additive: return v == normal_add(&e->w, l, 1, u);
     case FORM_product: return v == normal_mul(&e->w, l, u);
     case FORM_max: return v == (more ? l : u);
@@ -69,7 +71,7 @@ static bool is_wanted(World *e, const Reducer *r, Form form, uint32_t k, uint32_
         a = normal_exp(&e->w, normal_add(&e->w, a, -1, m));
         b = normal_exp(&e->w, normal_add(&e->w, b, -1, m));
         return v == fma_of(e, l, a, normal_mul(&e->w, u, b));
-    case FORM_affine: return v == fma_of(e, a, u, l) || v == fma_of(e, b, l, u);
+    case FORM_affine: return v == (part.right ? fma_of(e, b, l, u) : fma_of(e, a, u, l));
     case FORM_first: return v == (left || same ? l : u);
     case FORM_last: return v == (left && !same ? l : u);
     }
@@ -84,10 +86,10 @@ static bool is_neutral(const Reducer *r, uint32_t k, double found, double identi
     return !dtype_is_float(d) && isinf(identity) && found == (identity < 0 ? least : most);
 }
 
-static bool holds(Arena *a, const Reducer *r, size_t rule, uint32_t k, uint32_t key) {
+static bool holds(Arena *a, const Reducer *r, Part part, bool finite, uint32_t k) {
     for (int order = ORDER_less; order <= ORDER_more; order++) {
-        World e = world_open(a, r, key, (Order)order, rules[rule].finite);
-        if (!is_wanted(&e, r, rules[rule].form, k, key) || e.w.too_big) return false;
+        World e = world_open(a, r, part.key, (Order)order, finite);
+        if (!is_wanted(&e, r, part, k) || e.w.too_big) return false;
     }
     return true;
 }
@@ -98,8 +100,9 @@ static bool find_part(Arena *a, Reducer *r, uint32_t k, double identity) {
             bool fits =
                 rules[i].keys ? key != k && rules[i].keys >> r->part[key].form & 1 : key == k;
             if (!fits || !is_neutral(r, k, identity, rules[i].identity)) continue;
-            if (!holds(a, r, i, k, key)) continue;
-            r->part[k] = (Part){rules[i].form, key};
+            Part part = {rules[i].form, key, rules[i].right};
+            if (!holds(a, r, part, rules[i].finite, k)) continue;
+            r->part[k] = part;
             return true;
         }
     return false;

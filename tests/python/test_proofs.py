@@ -560,3 +560,39 @@ WRONG_FUNCTIONS = [
 def test_functions_that_are_none(own, error, words):
     with pytest.raises(error, match=words):
         kernel_of(own)(graph=SMALL, edge={"m": np.arange(7.0)})
+
+
+@pytest.mark.parametrize("own", SPELLINGS["product"], ids=lambda x: "")
+def test_a_proven_product_is_zero_safe_however_it_is_spelled(own):
+    m = torch.tensor([0.0, 3, 4, 2, 0, 5, -1], dtype=torch.float64, requires_grad=True)
+    y = kernel_of(own)(graph=SMALL, edge={"m": m})
+    (first,) = torch.autograd.grad(y.sum(), m, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), m)
+    assert y.tolist() == [1, 0, 0, -5]
+    assert first.tolist() == [12, 0, 0, 0, 2, -1, 5]
+    assert second.tolist() == [7, 4, 3, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize("own", SPELLINGS["affine-composition"], ids=lambda x: "")
+def test_a_proven_composition_is_one_however_it_is_spelled(own):
+    a, b = np.float64([0, 3, 4, 2, 0, 5, -1]), np.float64([1, 4, 5, 3, 1, 6, 0])
+    left = kernel_of(SPELLINGS["affine-composition"][0], 2)(graph=SMALL, edge={"m": a, "v": b})
+    right = kernel_of(SPELLINGS["affine-composition"][1], 2)(graph=SMALL, edge={"m": a, "v": b})
+    assert left.tolist() == [0, 1, 5, 6] and right.tolist() == [0, 33, 1, -6]
+    out = kernel_of(own, 2)(graph=SMALL, edge={"m": a, "v": b})
+    assert out.tolist() in (left.tolist(), right.tolist())
+
+
+@pytest.mark.filterwarnings("ignore::tiga.AlgebraWarning")
+def test_what_looks_like_a_softmax_and_is_none_is_a_remark():
+    kernel = kernel_of(NEAR_MISSES["rescaled by the other side"], 2)
+    kernel(graph=SMALL, edge={"m": np.arange(7.0), "v": np.ones(7)})
+    found = [f for f in kernel.diagnostics if f.stage == "algebra"]
+    assert [f.disposition for f in found] == ["remark", "remark"]
+    assert "uses maximum and exp, and is no online softmax" in found[0].message
+    assert "declared associative" in found[1].message
+
+
+def test_a_sum_from_5_is_5_and_the_sum():
+    out = kernel_of(NEAR_MISSES["sum from 5"])(graph=SMALL, edge={"m": np.float64([0, 3, 4, 2, 0, 5, -1])})
+    assert out.tolist() == [5, 12, 7, 9]
