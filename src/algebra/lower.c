@@ -159,31 +159,34 @@ static Val component(Lower *w, uint32_t k) {
     case FORM_first:
     case FORM_last: return chosen(w, k);
     }
-    return w->state[k]; /* scanned */
+    TIGA_UNREACHABLE("a form that is scanned");
 }
 
 /* ---- scans ---- */
 
 /* The components that one scan folds: all of a reducer without a form, else the products and what they
- * lead. */
+ * lead, and the sums of a deterministic one, which are strict. */
 typedef struct {
     uint32_t num, of[REDUCER_MAX_STATE];
     Val x[REDUCER_MAX_STATE]; /* by component: lifted, at the messages */
     Type shape;               /* that all of them meet in */
 } Scanned;
 
-static bool is_scanned(const Reducer *r, uint32_t k) {
-    Form form = r->form == FORM_general ? FORM_general : r->part[k].form;
-    return form == FORM_general || form == FORM_product || form == FORM_affine;
+static bool is_scanned(const Lower *w, uint32_t k) {
+    Form form = w->r->form == FORM_general ? FORM_general : w->r->part[k].form;
+    bool strict = w->r->flags & REDUCER_deterministic && !map_is_all(w->map);
+    return form == FORM_general || form == FORM_product || form == FORM_affine ||
+           (form == FORM_additive && strict);
 }
 
-/* A state's dtype is that of what is lifted: numbers are floats beside floats, and products of bool and
- * int32 are int64. */
+/* A state's dtype is that of what is lifted: numbers are floats beside floats, and products and sums of
+ * bool and int32 are int64. */
 static Val scanned_message(Lower *w, uint32_t k) {
     Val v = w->lifted[k];
     if (v && w->has_float && build_is_weak(w->b, v)) v = build_cast(w->b, v, w->number);
     v = at_messages(w, v);
-    bool narrow = v && w->r->form == FORM_product && type(w, v)->dtype <= DT_i32;
+    bool narrow = v && w->r->form <= FORM_product && w->r->form != FORM_general &&
+                  type(w, v)->dtype <= DT_i32;
     return narrow ? build_cast(w->b, v, DT_i64) : v;
 }
 
@@ -192,7 +195,7 @@ static bool find_scanned(Lower *w, Scanned *s) {
     for (uint32_t k = 0; k < w->r->num_state; k++) {
         s->x[k] = scanned_message(w, k);
         if (!s->x[k]) return false;
-        if (is_scanned(w->r, k)) s->of[s->num++] = k;
+        if (is_scanned(w, k)) s->of[s->num++] = k;
     }
     if (s->num == 0) return true;
     for (uint32_t i = 0; i < s->num; i++) met[i] = build_cast(w->b, s->x[s->of[i]], DT_f32);
@@ -348,7 +351,7 @@ static Val lower_mean(Lower *w) {
 static Val lower_state(Lower *w) {
     if (!scan(w)) return 0;
     for (uint32_t k = 0; k < w->r->num_state; k++)
-        if (w->r->form != FORM_general && !(w->state[k] = component(w, k))) return 0;
+        if (!is_scanned(w, k) && !(w->state[k] = component(w, k))) return 0;
     w->empty = row_is_empty(w);
     for (uint32_t k = 0; k < w->r->num_state && w->r->form == FORM_weighted; k++)
         if (w->r->part[k].form == FORM_weighted)

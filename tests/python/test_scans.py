@@ -418,6 +418,30 @@ def test_a_fold_is_strict_unless_associative():
     assert folded(Tree()) != want
 
 
+def test_deterministic_sums_are_strict():
+    class Sum(tg.Reducer):
+        def identity(self):
+            return 0.0
+
+        def combine(self, left, right):
+            return left + right
+
+    class Kernel(tg.MessagePassing):
+        reducer = Sum(deterministic=True)
+
+        def edge(self, src, dst, edge):
+            return edge.m
+
+    m = np.random.default_rng(0).standard_normal(50000).astype(np.float32)
+    graph = tg.Graph.from_coo(np.zeros(50000, int), np.zeros(50000, int))
+    assert Kernel()(graph=graph, edge={"m": m})[0] == np.cumsum(m)[-1]
+    flags = torch.ones(5, dtype=torch.int32)
+    few = tg.Graph.from_coo(np.zeros(5, int), np.zeros(5, int))
+    assert Kernel()(graph=few, edge={"m": flags}).dtype == torch.int64
+    x = torch.rand(5, dtype=torch.float64, requires_grad=True)
+    assert gradcheck(lambda v: Kernel()(graph=few, edge={"m": v}), x)
+
+
 def test_what_is_kept_is_counted():
     graph, _, _ = graph_of(DEGREES)
     kernel = kernel_of("complex")
