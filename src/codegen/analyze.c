@@ -279,6 +279,7 @@ Status analyze_run(Emit *e) {
     place_cells(e);
     place_copies(e);
     scan_lay_blocks(e);
+    if (e->kernel->schedule == SCHEDULE_edge_lanes) e->stack_size += tile_bytes(e);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (outer_is_tiled(e, &e->accs.data[k])) e->stack_size += outer_bytes(e, &e->accs.data[k]);
     return ST_OK;

@@ -337,6 +337,7 @@ void lanes_store_result(Emit *e, uint32_t k);
 void lanes_at(Emit *e, LLVMValueRef pos, LLVMValueRef end);
 
 /* ---- tile.c: sweeps in edge lanes ---- */
+uint64_t tile_bytes(const Emit *e);          /* of stack */
 void tile_open(Emit *e, LLVMValueRef limit); /* in every function that sweeps */
 void tile_sweep(Emit *e, LLVMValueRef last); /* before a sweep up to `last` */
 /* The group [first, last) of the row into the accumulators. */

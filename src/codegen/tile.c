@@ -20,7 +20,9 @@ static LLVMTypeRef index_type(Emit *e) { return e->request->wide ? e->i64 : e->i
 
 /* ---- a value's elements on the tile ---- */
 
-static int64_t element_size(Emit *e, Val v) { return dtype_size((Dtype)ir_type(e->f, v)->dtype); }
+static int64_t element_size(const Emit *e, Val v) {
+    return dtype_size((Dtype)ir_type(e->f, v)->dtype);
+}
 
 /* Element i of the edge at `number` in the tile, and those after it. */
 static V place(Emit *e, Val v, int64_t i, V number) {
@@ -240,6 +242,17 @@ static void step_one_by_one(Emit *e, int phase, V number, V count) {
 }
 
 /* ---- sweeps ---- */
+
+uint64_t tile_bytes(const Emit *e) {
+    uint64_t bytes = ROOM * sizeof(int64_t); /* the rows' numbers */
+    for (uint32_t k = 0; k < e->accs.len; k++) {
+        const Acc *a = &e->accs.data[k];
+        const Node *n = ir_node(e->f, a->anchor);
+        for (uint32_t i = 0; a->level == LEVEL_edge && i < n->num_args; i++)
+            bytes += (uint64_t)(e->info[n->args[i]].n * ROOM * element_size(e, n->args[i]));
+    }
+    return bytes;
+}
 
 void tile_open(Emit *e, V limit) {
     e->lane.limit = limit;
