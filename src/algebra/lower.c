@@ -209,7 +209,8 @@ static Val proven_combine(Builder *c, const Reducer *r, uint32_t k, const Val *a
     uint32_t n = r->num_state, key = r->part[k].key;
     const char *of = "mul";
     Val l = args[k], u = args[n + k];
-    if (r->part[k].form == FORM_product) return build_call(c, of, (Val[]){l, u}, 2, NULL, 0);
+    if (r->part[k].form == FORM_additive) of = "add";
+    if (r->part[k].form != FORM_affine) return build_call(c, of, (Val[]){l, u}, 2, NULL, 0);
     bool right = r->part[k].right;
     Val moved =
         build_call(c, of, right ? (Val[]){args[n + key], l} : (Val[]){args[key], u}, 2, NULL, 0);
@@ -234,7 +235,7 @@ static Fn *scanned_body(Lower *w, const Scanned *s) {
     Val results[REDUCER_MAX_STATE];
     for (uint32_t k = 0; k < n; k++) {
         results[k] = all->results.data[k].val;
-        if (w->r->form == FORM_general || !is_scanned(w->r, k)) continue;
+        if (w->r->form == FORM_general || !is_scanned(w, k)) continue;
         results[k] = build_cast(c, proven_combine(c, w->r, k, args), (Dtype)state[k].dtype);
     }
     Fn *body = ir_new(c->f->arena, "body");
