@@ -259,3 +259,20 @@ def test_refused(call, error, message):
 def test_immutable(name):
     with pytest.raises(AttributeError):
         setattr(tg.Graph.regular(2, 1), name, 1)
+
+
+@pytest.mark.parametrize("score, want", [(np.inf, np.inf), (-np.inf, -np.inf)])
+def test_a_split_row_of_infinite_scores(score, want):
+    n = 40000  # three parts
+    graph = tg.Graph.from_coo(np.arange(n), np.zeros(n, int), num_src=n, num_dst=1)
+
+    class Both(tg.MessagePassing):
+        reducer = tg.multi(mean=tg.online_softmax(empty=-5), log=tg.logsumexp())
+
+        def edge(self, src, dst, edge):
+            return self.reducer(mean=(edge.s, edge.v), log=edge.s)
+
+    values = np.arange(n, dtype=np.float64) % 2
+    got = Both()(graph=graph, edge={"s": np.full(n, score), "v": values})
+    assert got["log"][0] == want
+    assert got["mean"][0] == (0.5 if score > 0 else -5)
