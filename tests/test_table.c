@@ -182,7 +182,7 @@ static void many_ones(void **state) {
 static void threads_change_nothing(void **state) {
     (void)state;
     static const World world = {"many edges", 50, 40, 60000, 7, false};
-    Fn *f = opt_prepare(arena_new(), sums(DT_f32, 3));
+    Fn *given = sums(DT_f32, 3), *f = opt_prepare(arena_new(), given);
     Plan *p = plan_run(arena_new(), f);
     int64_t size[] = {1, world.num_src, world.num_dst, world.num_edges};
     Graph *graph = world_graph(&world, false);
@@ -213,7 +213,7 @@ static void threads_change_nothing(void **state) {
     exec_free(e);
     graph_unref(graph);
     arena_free(p->arena);
-    ir_free(f);
+    ir_free(f), ir_free(given);
 }
 
 /* ---- by hand: 3 sources, 4 destinations, edges 0 -> 1, 2 -> 1, 1 -> 3 ---- */
