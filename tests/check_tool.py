@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-SIZES = {"f": {4: "f", 8: "d"}, "i": {4: "i", 8: "q"}, "b": {1: "?"}}
+SIZES = {"f": {2: "e", 4: "f", 8: "d"}, "i": {4: "i", 8: "q"}, "b": {1: "?"}}
 
 
 def header(descr="<f4", order="False", shape="(3,)", version=(1, 0), text=None):
@@ -35,6 +35,7 @@ FILES = {
     "x": npy([1, 2, 3]),
     "x4": npy([1, 2, 3, 4]),
     "d": npy([1, 2, 3], "<f8"),
+    "e": npy([1, 0.1, 3], "<f2"),
     "ones": npy([1, 1, 1]),
     "w": npy([0.5] * 5),
     "h": npy([1, 2, 3, 4, 5, 6], shape="(3, 2)"),
@@ -54,6 +55,7 @@ RIGHT = [
     (["-e", "out = sum(src(node.h))", *CSR, "--bind=node.h=h.npy"], "out: float32 (3, 2)\n 6 8\n 3 4\n 4 6\n"),
     (["-e", "out = sum(src(node.h))", *CSR, "--bind=node.h=hf.npy"], "out: float32 (3, 2)\n 6 8\n 3 4\n 4 6\n"),
     (["-e", "out = sum(src.d)", *CSR, "--bind=src.d=d.npy"], "out: float64 (3,)\n 4 2 3\n"),
+    (["-e", "out = sum(src.e * 0.5)", *CSR, "--bind=src.e=e.npy"], "out: float16 (3,)\n 2 0.049988 0.5498\n"),
     (["-e", "out = sum(where(edge.m, edge.k, 0))", *CSR, "--bind=edge.m=m.npy", "--bind=edge.k=k.npy"], "out: int64 (3,)\n 1 3 4\n"),
     (["-e", "out = sum(edge.n)", *CSR, "--bind=edge.n=n.npy"], "out: int64 (3,)\n 3 3 9\n"),
     (["-e", "out = node.x > s", *CSR, "--bind=node.x=x.npy", "--bind=s=s.npy"], "out: bool (3,)\n false false false\n"),
@@ -93,8 +95,8 @@ BAD_FILES = [
     (header(shape="(-3,)") + bytes(12), "a shape is a tuple of whole numbers"),
     (header(shape="(3)") + bytes(12), "a shape of one axis is written (n,)"),
     (header(shape="(1, 1, 1, 1, 1, 1, 1, 1, 1, 1)") + bytes(4), "more than 9 axes"),
-    (header(">f4") + bytes(12), "dtype '>f4'; '<f4', '<f8', '<i4', '<i8' and '|b1' are read"),
-    (header("<f2") + bytes(6), "dtype '<f2'"),
+    (header(">f4") + bytes(12), "dtype '>f4'; '<f2', '<f4', '<f8', '<i4', '<i8' and '|b1' are read"),
+    (header("<f2") + bytes(7), "it has not as many bytes of data"),
     (header("<c8") + bytes(24), "dtype '<c8'"),
     (header("|O") + bytes(24), "dtype '|O'"),
     (header(text="{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (3,), }") + bytes(12), "a structured dtype"),

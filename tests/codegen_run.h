@@ -4,6 +4,7 @@
 #define TIGA_TESTS_CODEGEN_RUN_H
 
 #include "base/hash.h"
+#include "ir/element.h"
 #include "interp/interp.h"
 #include "ir/type.h"
 #include "opt/opt.h"
@@ -106,6 +107,8 @@ static inline void element_set(char *p, Dtype d, Fill fill, uint64_t h) {
     int64_t l = d < DT_f32 ? fill_integer(fill, d, h) : 0;
     int32_t i = (int32_t)l;
     switch (d) {
+    case DT_f16:
+    case DT_bf16: element_set_float(d, p, y); break;
     case DT_bool: *p = (char)l; break;
     case DT_i32: memcpy(p, &i, 4); break;
     case DT_i64: memcpy(p, &l, 8); break;
@@ -121,6 +124,8 @@ static inline double element_get(const char *p, Dtype d) {
     int32_t i;
     int64_t l;
     switch (d) {
+    case DT_f16:
+    case DT_bf16: return element_get_float(d, p);
     case DT_bool: return *p;
     case DT_i32: memcpy(&i, p, 4); return i;
     case DT_i64: memcpy(&l, p, 8); return (double)l;

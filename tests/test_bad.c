@@ -33,8 +33,8 @@ typedef struct {
 /* ---- reading a block ---- */
 
 static tg_dtype dtype_of(const char *word, size_t n) {
-    static const char *const names[] = {"bool", "i32", "i64", "f32", "f64"};
-    for (int k = 0; k < 5; k++)
+    static const char *const names[] = {"bool", "i32", "i64", "f32", "f64", "f16", "bf16"};
+    for (int k = 0; k < 7; k++)
         if (strlen(names[k]) == n && !memcmp(names[k], word, n)) return (tg_dtype)k;
     return (tg_dtype)77;
 }

@@ -32,7 +32,8 @@ static bool takes(uint8_t signature, Dtype d) {
 }
 
 static Val operand(Fn *f, uint32_t k, Dtype d, Set s, int64_t n) {
-    return ir_input(f, (const char *[]){"a", "b", "c"}[k], type_of(d, s, 1, &n));
+    return ir_cast(f, ir_input(f, (const char *[]){"a", "b", "c"}[k], type_of(d, s, 1, &n)),
+                   dtype_computed(d));
 }
 
 static void add_op(Fn *f, Op op, Dtype d, Set s, int64_t n) {
@@ -40,7 +41,8 @@ static void add_op(Fn *f, Op op, Dtype d, Set s, int64_t n) {
     bool select = op_info[op].signature == S_sel;
     for (uint32_t k = 0; k < (uint32_t)op_info[op].arity; k++)
         args[k] = operand(f, k, select && k == 0 ? DT_bool : d, s, n);
-    ir_add_result(f, "y", ir_emit(f, op, args, (uint32_t)op_info[op].arity, NULL));
+    Val y = ir_emit(f, op, args, (uint32_t)op_info[op].arity, NULL);
+    ir_add_result(f, "y", dtype_is_float((Dtype)ir_type(f, y)->dtype) ? ir_cast(f, y, d) : y);
 }
 
 static void every_operation(void **state) {
@@ -70,7 +72,7 @@ static void every_cast(void **state) {
             Fn *f = program();
             ir_add_result(f, "y", ir_cast(f, operand(f, 0, (Dtype)from, V, 19), (Dtype)to));
             Val large =
-                ir_const(f, type_of((Dtype)from, V, 1, (int64_t[]){19}), from >= DT_f32 ? 3e18 : 1);
+                ir_const_like(f, operand(f, 0, (Dtype)from, V, 19), from >= DT_f32 ? 3e18 : 1);
             if (from)
                 ir_add_result(
                     f, "z",

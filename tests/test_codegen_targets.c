@@ -44,6 +44,34 @@ static void every_program_for_every_target(void **state) {
     }
 }
 
+/* Every conversion of halves, in vectors and one by one, without a function of the C library. */
+static void halves_for_every_target(void **state) {
+    (void)state;
+    static const char *const cpus[] = {"", "x86_64-pc-linux-gnu:haswell",
+                                       "x86_64-pc-linux-gnu:sapphirerapids",
+                                       "aarch64-linux-gnu:neoverse-n1"};
+    static const char *const features[] = {"", "-f16c", "", "-fullfp16"};
+    for (int from = 0; from < NUM_DTYPES; from++) {
+        Fn *f = homogeneous();
+        for (int64_t n = 1; n <= 19; n += 18) {
+            Val x = ir_input(f, n == 1 ? "x" : "y", type_of((Dtype)from, H, 1, &n));
+            for (Dtype to = 0; to < NUM_DTYPES; to++)
+                ir_add_result(f, arena_printf(f->arena, "%s%d", dtype_name(to), (int)n),
+                              ir_cast(f, x, to));
+        }
+        Plan *plan = plan_run(arena_new(), f);
+        for (size_t c = 0; c < sizeof cpus / sizeof *cpus; c++) {
+            CompileRequest r = request_of(&plan->kernels.data[0], cpus[c]);
+            Image image;
+            r.features = features[c];
+            if (compile(&r, &image, message, sizeof message)) fail_msg("%s: %s", cpus[c], message);
+            free(image.bytes);
+        }
+        arena_free(plan->arena);
+        ir_free(f);
+    }
+}
+
 /* The first kernel of a program; *plan ends it. */
 static const Kernel *first_kernel(Fn *f, Plan **plan) {
     assert_int_equal(f->status, ST_OK);
@@ -155,8 +183,11 @@ static int open_generator(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_program_for_every_target), cmocka_unit_test(texts_of_every_kind),
-        cmocka_unit_test(lanes_follow_the_target),        cmocka_unit_test(fast_math_is_asked_for),
+        cmocka_unit_test(every_program_for_every_target),
+        cmocka_unit_test(halves_for_every_target),
+        cmocka_unit_test(texts_of_every_kind),
+        cmocka_unit_test(lanes_follow_the_target),
+        cmocka_unit_test(fast_math_is_asked_for),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, open_generator, NULL);

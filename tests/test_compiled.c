@@ -37,10 +37,13 @@ static void add_row(Fn *f, Op op, const Type *t) {
     Val args[3];
     for (uint32_t k = 0; k < (uint32_t)op_info[op].arity; k++) {
         bool is_condition = op_info[op].signature == S_sel && k == 0;
-        args[k] = is_condition ? ir_input(f, "if", type_with_dtype(*t, DT_bool))
-                               : ir_input(f, names[k], *t);
+        args[k] = is_condition
+                      ? ir_input(f, "if", type_with_dtype(*t, DT_bool))
+                      : ir_cast(f, ir_input(f, names[k], *t), dtype_computed((Dtype)t->dtype));
     }
-    ir_add_result(f, op_info[op].name, ir_emit(f, op, args, (uint32_t)op_info[op].arity, NULL));
+    Val y = ir_emit(f, op, args, (uint32_t)op_info[op].arity, NULL);
+    ir_add_result(f, op_info[op].name,
+                  dtype_is_float((Dtype)ir_type(f, y)->dtype) ? ir_cast(f, y, (Dtype)t->dtype) : y);
 }
 
 static Fn *all_rows(Dtype d, Set s, int64_t size) {

@@ -132,6 +132,19 @@ static void dlpack_compact_and_empty(void **state) {
     assert_int_equal(released, 1);
     assert_int_equal(tg_from_dlpack(&empty, &x), TG_OK);
     assert_null(x.data);
+    static const struct {
+        DLDataType dl;
+        tg_dtype dtype;
+    } halves[] = {{{DL_FLOAT, 16, 1}, TG_FLOAT16}, {{DL_BFLOAT, 16, 1}, TG_BFLOAT16}};
+    for (int k = 0; k < 2; k++) {
+        const DLTensor half = {data, {DL_CPU, 0}, 2, halves[k].dl, shape, NULL, 0};
+        assert_int_equal(tg_from_dlpack(&half, &x), TG_OK);
+        assert_int_equal(x.dtype, halves[k].dtype);
+        assert_int_equal(x.stride[0], 6);
+        m = tg_to_dlpack(x, NULL, NULL);
+        assert_memory_equal(&m->tensor.dtype, &halves[k].dl, sizeof halves[k].dl);
+        m->deleter(m);
+    }
     x = tg_dense(data, TG_FLOAT64, 1, shape);
     x.stride[0] = 12;
     assert_null(tg_to_dlpack(x, NULL, NULL));
@@ -149,7 +162,7 @@ static void dlpack_refusals(void **state) {
     } bad[] = {
         {{data, {2, 0}, 1, {DL_FLOAT, 32, 1}, four, NULL, 0}, TG_ETYPE, "CUDA (2)"},
         {{data, {99, 0}, 1, {DL_FLOAT, 32, 1}, four, NULL, 0}, TG_ETYPE, "(99)"},
-        {{data, {1, 0}, 1, {DL_BFLOAT, 16, 1}, four, NULL, 0}, TG_ETYPE, "bfloat16"},
+        {{data, {1, 0}, 1, {DL_BFLOAT, 32, 1}, four, NULL, 0}, TG_ETYPE, "bfloat32"},
         {{data, {1, 0}, 1, {DL_UINT, 8, 1}, four, NULL, 0}, TG_ETYPE, "uint8"},
         {{data, {1, 0}, 1, {DL_FLOAT, 32, 4}, four, NULL, 0}, TG_ETYPE, "4 lanes"},
         {{data, {1, 0}, 1, {DL_FLOAT, 32, 1}, negative, NULL, 0}, TG_ESHAPE, "extent 0 is -1"},

@@ -343,13 +343,29 @@ static const struct {
     {"max(src(node.i), empty=-1)", DT_i32},
     {"softmax(src(node.i), src(node.d))", DT_f64},
     {"softmax(src(node.i), src(node.i))", DT_f32},
+    {"node.h * 0.5 + 1", DT_f16},
+    {"node.h / node.l", DT_f16},
+    {"node.q * node.b", DT_bf16},
+    {"sqrt(node.q) > 0.5", DT_bool},
+    {"where(node.b, 1.0, node.h)", DT_f16},
+    {"stack(node.i, 1.0, node.q)", DT_bf16},
+    {"stack(node.h) @ stack(node.i)", DT_f16},
+    {"sum(src(node.h), empty=0.1)", DT_f16},
+    {"mean(src(node.q))", DT_bf16},
+    {"max(src(node.q), empty=-1)", DT_bf16},
+    {"softmax(src(node.b), src(node.h))", DT_f16},
+    {"logsumexp(src(node.h))", DT_f16},
+    {"var(src(node.q))", DT_bf16},
+    {"argmax(src(node.q))", DT_i64},
+    {"sigmoid(node.h)", DT_f16},
 };
 
 static void test_dtypes_meet(void **state) {
     (void)state;
     FormulaInput in[] = {{"node.b", DT_bool, 0, {0}}, {"node.i", DT_i32, 0, {0}},
                          {"node.l", DT_i64, 0, {0}},  {"node.f", DT_f32, 0, {0}},
-                         {"node.d", DT_f64, 0, {0}},  {"node.m", DT_bool, 1, {3}}};
+                         {"node.d", DT_f64, 0, {0}},  {"node.m", DT_bool, 1, {3}},
+                         {"node.h", DT_f16, 0, {0}},  {"node.q", DT_bf16, 0, {0}}};
     for (size_t k = 0; k < sizeof meetings / sizeof *meetings; k++) {
         Arena *a = arena_new();
         Formula formula;

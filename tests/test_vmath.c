@@ -1,7 +1,7 @@
 /* The errors of vmath.inc: float32 swept against libm in double, float64 and powers at random and near
  * special points against libm in long double. A stride of 1 (TIGA_VMATH_STEP) sweeps every float32.
  * With the argument "table" it prints docs/ulp.md: every float32, more random points. */
-#include "interp/words.h"
+#include "ir/words.h"
 
 #include <float.h>
 #include <inttypes.h>

@@ -3,6 +3,7 @@
 
 #include "api/program.h"
 #include "capture/names.h"
+#include "ir/element.h"
 #include "npy.h"
 #include "opt/rewrite.h"
 
@@ -56,7 +57,8 @@ static const tg_arg *find_bound(const Execution *x, const char *name) {
 /* ---- input types ---- */
 
 static bool read_dtype(const char **p, Dtype *out) {
-    static const char *const names[NUM_DTYPES] = {"bool", "i32", "i64", "f32", "f64"};
+    static const char *const names[NUM_DTYPES] = {"bool", "i32", "i64", "f32",
+                                                  "f64",  "f16", "bf16"};
     for (int d = 0; d < NUM_DTYPES; d++) {
         if (strncmp(*p, names[d], strlen(names[d])) != 0) continue;
         *p += strlen(names[d]);
@@ -84,10 +86,10 @@ static Status read_type(Arena *a, const char *text, FormulaInput *in) {
     *in = (FormulaInput){0};
     const char *p = split_at(a, text, '=', &in->name);
     if (p && read_dtype(&p, &in->dtype) && read_shape(&p, in) && !*p) return ST_OK;
-    return err_set(
-        ST_INVAL,
-        "--in=%s: expected NAME=DTYPE[EXTENTS]: f32, f64, i32, i64 or bool, without the row axis",
-        text);
+    return err_set(ST_INVAL,
+                   "--in=%s: expected NAME=DTYPE[EXTENTS]: f16, bf16, f32, f64, i32, i64 or bool, "
+                   "without the row axis",
+                   text);
 }
 
 static Status type_of_bound(const tg_arg *arg, FormulaInput *in) {
@@ -242,6 +244,12 @@ static void print_element(const tg_array *x, int64_t k) {
     case TG_INT64: printf(" %lld", (long long)((const int64_t *)x->data)[k]); return;
     case TG_FLOAT32: printf(" %.9g", (double)((const float *)x->data)[k]); return;
     case TG_FLOAT64: printf(" %.17g", ((const double *)x->data)[k]); return;
+    case TG_FLOAT16:
+    case TG_BFLOAT16: {
+        const char *p = (const char *)x->data + 2 * k;
+        printf(" %.5g", element_get_float((Dtype)x->dtype, p));
+        return;
+    }
     }
 }
 

@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const char magic[] = "\x93NUMPY";
-static const char *const descr[NUM_DTYPES] = {"|b1", "<i4", "<i8", "<f4", "<f8"};
+/* NumPy has no bfloat16: it saves that of others as two plain bytes. */
+static const char *const descr[NUM_DTYPES] = {"|b1", "<i4", "<i8", "<f4", "<f8", "<f2", "<V2"};
 
 /* ---- the header ---- */
 
@@ -56,7 +57,8 @@ static void take_descr(Header *h) {
     char text[32];
     if (take(h, "[")) {
         h->status = err_set(
-            ST_TYPE, "%s: a structured dtype; float32, float64, int32, int64 and bool are read",
+            ST_TYPE,
+            "%s: a structured dtype; float16, float32, float64, int32, int64 and bool are read",
             h->name);
         return;
     }
@@ -68,7 +70,7 @@ static void take_descr(Header *h) {
     }
     if (!h->status)
         h->status =
-            err_set(ST_TYPE, "%s: dtype '%s'; '<f4', '<f8', '<i4', '<i8' and '|b1' are read",
+            err_set(ST_TYPE, "%s: dtype '%s'; '<f2', '<f4', '<f8', '<i4', '<i8' and '|b1' are read",
                     h->name, text);
 }
 

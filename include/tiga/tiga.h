@@ -85,10 +85,19 @@ TG_API void tg_free(void *text);
 
 /* ---- arrays: your memory, described ---- */
 
-typedef enum { TG_BOOL, TG_INT32, TG_INT64, TG_FLOAT32, TG_FLOAT64 } tg_dtype;
+typedef enum {
+    TG_BOOL,
+    TG_INT32,
+    TG_INT64,
+    TG_FLOAT32,
+    TG_FLOAT64,
+    TG_FLOAT16, /* IEEE binary16 */
+    TG_BFLOAT16 /* the upper half of a float32 */
+} tg_dtype;
 enum { TG_MAX_RANK = 9 };
 
-/* Strides are in bytes and may be 0, negative or unaligned for inputs. bool is one byte, 0 or 1. */
+/* Strides are in bytes and may be 0, negative or unaligned for inputs. bool is one byte, 0 or 1. The two
+ * 16-bit floats are float32 inside a kernel, reducers' states included, and rounded once when stored. */
 typedef struct {
     void *data;
     tg_dtype dtype;
@@ -102,10 +111,12 @@ TG_API TG_NOT_READ_ tg_array tg_dense(const void *data, tg_dtype dtype, int rank
                                       const int64_t *shape);
 
 /* tg_f32(x, 3) is 3 floats, tg_f32(x, 3, 16) is 3 rows of 16, tg_f32(&loss) is one float of rank 0;
- * likewise the other dtypes. */
+ * likewise the other dtypes; tg_f16 and tg_bf16 take the elements' bits, as uint16_t. */
 #ifndef __cplusplus
 #define tg_f32(...) TG_DENSE_(TG_FLOAT32, __VA_ARGS__)
 #define tg_f64(...) TG_DENSE_(TG_FLOAT64, __VA_ARGS__)
+#define tg_f16(...) TG_DENSE_(TG_FLOAT16, __VA_ARGS__)
+#define tg_bf16(...) TG_DENSE_(TG_BFLOAT16, __VA_ARGS__)
 #define tg_i32(...) TG_DENSE_(TG_INT32, __VA_ARGS__)
 #define tg_i64(...) TG_DENSE_(TG_INT64, __VA_ARGS__)
 #define tg_bool(...) TG_DENSE_(TG_BOOL, __VA_ARGS__)
@@ -353,6 +364,12 @@ template<class... Dims> TG_NOT_READ_ tg_array tg_f32(const float *p, Dims... d) 
 }
 template<class... Dims> TG_NOT_READ_ tg_array tg_f64(const double *p, Dims... d) {
     return tg_dense_of_(p, TG_FLOAT64, d...);
+}
+template<class... Dims> TG_NOT_READ_ tg_array tg_f16(const uint16_t *p, Dims... d) {
+    return tg_dense_of_(p, TG_FLOAT16, d...);
+}
+template<class... Dims> TG_NOT_READ_ tg_array tg_bf16(const uint16_t *p, Dims... d) {
+    return tg_dense_of_(p, TG_BFLOAT16, d...);
 }
 template<class... Dims> TG_NOT_READ_ tg_array tg_i32(const int32_t *p, Dims... d) {
     return tg_dense_of_(p, TG_INT32, d...);

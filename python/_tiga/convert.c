@@ -13,7 +13,8 @@ static bool number_get(PyObject *object, Operand *out) {
 
 /* ---- buffers ---- */
 
-static const char native[] = "native byte order (bool, int32, int64, float32, float64)";
+#define DTYPES "bool, int32, int64, float16, bfloat16, float32, float64"
+static const char native[] = "native byte order (" DTYPES ")";
 
 /* The dtype of a struct-module format; -1 for others. */
 static int format_dtype(const char *format, Py_ssize_t itemsize) {
@@ -24,6 +25,7 @@ static int format_dtype(const char *format, Py_ssize_t itemsize) {
     if (!format[0] || format[1]) return -1;
     switch (*format) {
     case '?': return TG_BOOL;
+    case 'e': return TG_FLOAT16;
     case 'f': return TG_FLOAT32;
     case 'd': return TG_FLOAT64;
     case 'i':
@@ -33,11 +35,31 @@ static int format_dtype(const char *format, Py_ssize_t itemsize) {
     }
 }
 
-static bool buffer_get(PyObject *object, const char *name, Operand *out) {
-    if (PyObject_GetBuffer(object, &out->view, PyBUF_STRIDED_RO | PyBUF_FORMAT)) return false;
+/* The registered dtype of an array whose elements the buffer protocol has no letter for; -1: none. Such an
+ * array shows its bits. */
+static int buffer_of_bits(State *state, PyObject *object, Py_buffer *view) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *dtype = PyObject_GetAttr(object, state->name_dtype);
+    PyObject *code = dtype ? PyDict_GetItemWithError(state->dtypes, dtype) : NULL;
+    PyObject *bits = code ? PyObject_CallMethod(object, "view", "s", "uint16") : NULL;
+    bool ok = bits && !PyObject_GetBuffer(bits, view, PyBUF_STRIDED_RO | PyBUF_FORMAT);
+    Py_XDECREF(bits);
+    Py_XDECREF(dtype);
+    PyErr_Restore(type, value, trace);
+    if (ok) PyErr_Clear();
+    return ok ? (int)PyLong_AsLong(code) : -1;
+}
+
+static bool buffer_get(State *state, PyObject *object, const char *name, Operand *out) {
+    int dtype = -1;
+    if (PyObject_GetBuffer(object, &out->view, PyBUF_STRIDED_RO | PyBUF_FORMAT)) {
+        dtype = buffer_of_bits(state, object, &out->view);
+        if (dtype < 0) return false;
+    }
     out->has_view = true;
     const Py_buffer *v = &out->view;
-    int dtype = format_dtype(v->format, v->itemsize);
+    if (dtype < 0) dtype = format_dtype(v->format, v->itemsize);
     if (dtype < 0 || v->ndim > TG_MAX_RANK) {
         if (dtype < 0)
             PyErr_Format(PyExc_TypeError, "'%s': dtype '%s' is not one of %s", name, v->format,
@@ -74,15 +96,13 @@ static int tensor_dtype(State *state, PyObject *object, const char *name) {
     PyObject *code = dtype ? PyDict_GetItemWithError(state->dtypes, dtype) : NULL;
     int value = code ? (int)PyLong_AsLong(code) : -1;
     if (!code && !PyErr_Occurred())
-        PyErr_Format(PyExc_TypeError,
-                     "'%s': dtype %S is not one of bool, int32, int64, float32, float64", name,
-                     dtype);
+        PyErr_Format(PyExc_TypeError, "'%s': dtype %S is not one of " DTYPES, name, dtype);
     Py_XDECREF(dtype);
     return value;
 }
 
 static bool tensor_get(State *state, PyObject *object, const char *name, Operand *out) {
-    static const int64_t size[] = {1, 4, 8, 4, 8};
+    static const int64_t size[] = {1, 4, 8, 4, 8, 2, 2};
     int dtype = tensor_dtype(state, object, name), rank;
     if (dtype < 0) return false;
     out->array = (tg_array){.dtype = (tg_dtype)dtype};
@@ -108,7 +128,7 @@ bool operand_get(State *state, PyObject *object, const char *name, Operand *out)
     memset(out, 0, sizeof *out);
     bool ok;
     if (PyFloat_Check(object) || PyLong_Check(object)) ok = number_get(object, out);
-    else if (PyObject_CheckBuffer(object)) ok = buffer_get(object, name, out);
+    else if (PyObject_CheckBuffer(object)) ok = buffer_get(state, object, name, out);
     else ok = tensor_get(state, object, name, out);
     if (ok) give_address(&out->array);
     return ok;

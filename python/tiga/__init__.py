@@ -9,7 +9,7 @@ class WeightedSum(tg.MessagePassing):
 out = WeightedSum()(graph=graph, src={"x": x}, dst={}, edge={"weight": weight})"""
 
 from . import autograd, interop, later
-from .dtypes import DType, bool_, float32, float64, int32, int64
+from .dtypes import DType, bfloat16, bool_, float16, float32, float64, int32, int64
 from .errors import AlgebraWarning, TigaBug
 from .formula import Formula, formula
 from .functions import (

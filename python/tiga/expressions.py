@@ -24,12 +24,11 @@ MOST_OPERATIONS = 64  # of one program: an expression that grows beyond it gets 
 _EXACT = {"pow", "power"}  # operations whose numbers decide what is computed
 
 NOWHERE = Graph.regular(0, 0)  # where programs without a relation run
-_numpy = [d.numpy for d in dtypes.BY_CODE]
 
 
 def empty(shape: tuple[int, ...], code: int) -> np.ndarray:
     """New memory for a result."""
-    return np.empty(shape, _numpy[code])
+    return np.empty(shape, dtypes.BY_CODE[code].numpy)
 
 
 # ---- nodes ----

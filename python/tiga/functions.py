@@ -201,7 +201,8 @@ def pow(x: Any, exponent: Any) -> Value:
 
 
 def cast(x: Any, dtype: Any) -> Value:
-    """x as another dtype, or as that of another operand; float to integer truncates toward zero."""
+    """x as another dtype, or as that of another operand; float to integer truncates toward zero,
+    to float16 and bfloat16 rounds at once."""
     wanted = dtypes.as_dtype(dtype.dtype if arrays.is_array(dtype) or isinstance(dtype, Operand) else dtype)
     return _apply("cast", x, ints=(wanted.code,))
 
@@ -538,6 +539,8 @@ for _name, _method in {
     "T": property(_reverse),
     "t": _reverse,
     "__rpow__": lambda self, base: pow(base, self),
+    "half": lambda self: cast(self, dtypes.float16),
+    "bfloat16": lambda self: cast(self, dtypes.bfloat16),
     "float": lambda self: cast(self, dtypes.float32),
     "double": lambda self: cast(self, dtypes.float64),
     "long": lambda self: cast(self, dtypes.int64),

@@ -13,7 +13,7 @@ NAMES = {
         "jit program": "capture of programs and loops around kernels",
         "linear_solve nonlinear_solve": "solvers",
         "execution": "switches of execution; TIGA_FAST_MATH=1 is there",
-        "float16 bfloat16 complex64 complex128": "this dtype",
+        "complex64 complex128": "this dtype",
         "sort argsort topk histogram": "sorting",
         "cumprod cummax cummin associative_scan": "scans",
         "max_with_indices min_with_indices xor_sum reduce": "this fold over axes",

@@ -180,7 +180,7 @@ def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
             f"{reducer!r}: identity gives {len(_as_state(start))} component(s), but lift gives {len(_as_state(lifted))}"
         )
     identity.outputs(start, "identity")
-    state = [max_code(codes)] * len(_as_state(start))
+    state = [state_code(codes)] * len(_as_state(start))
     left, right = combine.inputs("l", state), combine.inputs("r", state)
     combine.outputs(reducer.combine(_like(left, start), _like(right, start)), "combine")
     finalize.outputs(reducer.finalize(_like(finalize.inputs("s", state), start)), "finalize")
@@ -191,9 +191,10 @@ def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
     return made
 
 
-def max_code(codes: tuple[int, ...]) -> int:
-    """The dtype of a state: the widest of the messages."""
-    return sorted(codes)[-1]
+def state_code(codes: tuple[int, ...]) -> int:
+    """The dtype of a state: the widest of the messages, float32 for what is narrower."""
+    half = (dtypes.float16.code, dtypes.bfloat16.code)
+    return sorted(dtypes.float32.code if c in half else c for c in codes)[-1]
 
 
 # ---- built-ins ----

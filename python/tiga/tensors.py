@@ -161,7 +161,9 @@ class Tensor(Operand):
             shared = self._owner.detach()
         else:
             odd = not data.flags.writeable or min(data.strides, default=0) < 0
-            shared = torch.from_numpy(data.copy() if odd else data)
+            data = data.copy() if odd else data
+            half = self.dtype is dtypes.bfloat16  # unknown to torch as NumPy's
+            shared = torch.from_numpy(data.view(np.int16)).view(torch.bfloat16) if half else torch.from_numpy(data)
         return shared.clone() if copy else shared
 
     def tolist(self) -> Any:
@@ -334,7 +336,15 @@ def from_torch(tensor: Any, requires_grad: bool | None = None) -> Tensor:
         raise TypeError(f"from_torch: {type(tensor).__name__} given, expected a torch.Tensor")
     arrays.check("from_torch", tensor, "param")
     wanted = tensor.requires_grad if requires_grad is None else requires_grad
-    return _on(tensor.detach().resolve_neg().numpy(), tensor, wanted)
+    return _on(_numpy_view(tensor.detach().resolve_neg()), tensor, wanted)
+
+
+def _numpy_view(tensor: Any) -> np.ndarray:
+    if dtypes.as_dtype(tensor.dtype) is not dtypes.bfloat16:
+        return tensor.numpy()
+    import torch
+
+    return tensor.view(torch.int16).numpy().view(dtypes.bfloat16.numpy)
 
 
 def to_numpy(tensor: Tensor, copy: bool = False) -> np.ndarray:

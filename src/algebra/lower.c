@@ -168,8 +168,9 @@ static Val component(Lower *w, uint32_t k) {
  * lead, and the sums of a deterministic one, which are strict. */
 typedef struct {
     uint32_t num, of[REDUCER_MAX_STATE];
-    Val x[REDUCER_MAX_STATE]; /* by component: lifted, at the messages */
-    Type shape;               /* that all of them meet in */
+    Val x[REDUCER_MAX_STATE];       /* by component: lifted, at the messages, halves as f32 */
+    Dtype dtype[REDUCER_MAX_STATE]; /* by component: of what is lifted */
+    Type shape;                     /* that all of them meet in */
 } Scanned;
 
 static bool is_scanned(const Lower *w, uint32_t k) {
@@ -195,6 +196,8 @@ static bool find_scanned(Lower *w, Scanned *s) {
     for (uint32_t k = 0; k < w->r->num_state; k++) {
         s->x[k] = scanned_message(w, k);
         if (!s->x[k]) return false;
+        s->dtype[k] = (Dtype)type(w, s->x[k])->dtype;
+        s->x[k] = build_cast(w->b, s->x[k], dtype_computed(s->dtype[k]));
         if (is_scanned(w, k)) s->of[s->num++] = k;
     }
     if (s->num == 0) return true;
@@ -227,7 +230,7 @@ static Fn *scanned_body(Lower *w, const Scanned *s) {
         state[k] = type_scalar((Dtype)type(w, s->x[k])->dtype, SET_ALL);
     region_inputs(c, 'l', state, n, args);
     region_inputs(c, 'r', state, n, args + n);
-    Fn *all = region_typed(c, w->r->combine, args, n, w->number, state);
+    Fn *all = region_typed(c, w->r->combine, args, n, dtype_computed(w->number), state);
     if (all->status) {
         build_fail(w->b, all->status, "reducer '%s': combine: %s", w->r->name, err_message());
         return all;
@@ -296,7 +299,8 @@ static bool scan(Lower *w) {
     Scan row = {w->map, tree ? SCAN_tree : 0, s.num, s.num, body};
     Val v = w->b->f->status ? 0 : ir_row_scan(w->b->f, &row, operands);
     ir_free(body);
-    for (uint32_t i = 0; v && i < s.num; i++) w->state[s.of[i]] = ir_part(w->b->f, v, i);
+    for (uint32_t i = 0; v && i < s.num; i++)
+        w->state[s.of[i]] = build_cast(w->b, ir_part(w->b->f, v, i), s.dtype[s.of[i]]);
     if (v) narrow_states(w, &s);
     return v && !w->b->f->status;
 }

@@ -1,20 +1,17 @@
 /* Regions: checked when captured, replayed where used. */
 #include "algebra/reducer.h"
 
+#include "ir/element.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static Val replay_constant(Builder *b, const Node *n) {
     Dtype d = (Dtype)n->types[0].dtype;
+    const char *bits = (const char *)&n->attr.bits;
     if (d == DT_bool) return build_truth(b, n->attr.bits != 0);
-    if (!dtype_is_float(d))
-        return build_integer(b, d == DT_i64 ? (int64_t)n->attr.bits : (int32_t)n->attr.bits);
-    float single;
-    double value;
-    memcpy(&single, &n->attr.bits, sizeof single);
-    memcpy(&value, &n->attr.bits, sizeof value);
-    return build_number(b, d == DT_f32 ? (double)single : value);
+    return dtype_is_float(d) ? build_number(b, element_get_float(d, bits))
+                             : build_integer(b, element_get_int(d, bits));
 }
 
 static Val replay_input(const char *name, const Val *args, uint32_t num_left) {
@@ -26,7 +23,8 @@ static Val replay(Builder *b, const Node *n, const Val *memo) {
     Val args[4];
     TIGA_ASSERT(n->num_args <= 4);
     for (uint32_t k = 0; k < n->num_args; k++) args[k] = memo[n->args[k]];
-    if (n->op == OP_cast) return build_cast(b, args[0], (Dtype)n->types[0].dtype);
+    if (n->op == OP_cast)
+        return (n->attr.name ? build_cast : build_rounded)(b, args[0], (Dtype)n->types[0].dtype);
     return build_call(b, op_info[n->op].name, args, n->num_args, NULL, 0);
 }
 
@@ -59,8 +57,8 @@ Fn *region_typed(Builder *b, const Fn *region, const Val *args, uint32_t num_lef
     if (!region_inline(b, region, args, num_left, out)) return b->f;
     for (uint32_t k = 0; k < region->results.len; k++) {
         Val v = build_is_weak(b, out[k]) ? build_cast(b, out[k], number) : out[k];
-        if (state) v = build_cast(b, v, (Dtype)state[k].dtype);
-        ir_add_result(b->f, region->results.data[k].name, v);
+        Dtype d = (Dtype)(state ? &state[k] : ir_type(b->f, v))->dtype;
+        ir_add_result(b->f, region->results.data[k].name, build_cast(b, v, dtype_computed(d)));
     }
     return b->f;
 }

@@ -28,7 +28,8 @@ static Status refuse_dtype(DLDataType t) {
     if (t.lanes != 1)
         return err_set(ST_TYPE, "the tensor's elements are vectors of %d lanes", t.lanes);
     return err_set(ST_TYPE,
-                   "the tensor's dtype is %s%d, expected bool, int32, int64, float32 or float64",
+                   "the tensor's dtype is %s%d, expected bool, int32, int64, float32, float64, "
+                   "float16 or bfloat16",
                    name, t.bits);
 }
 
@@ -37,8 +38,9 @@ static Status refuse_dtype(DLDataType t) {
 static const struct {
     uint8_t code, bits;
 } dl_types[] = {
-    [TG_BOOL] = {DL_BOOL, 8},      [TG_INT32] = {DL_INT, 32},     [TG_INT64] = {DL_INT, 64},
-    [TG_FLOAT32] = {DL_FLOAT, 32}, [TG_FLOAT64] = {DL_FLOAT, 64},
+    [TG_BOOL] = {DL_BOOL, 8},        [TG_INT32] = {DL_INT, 32},     [TG_INT64] = {DL_INT, 64},
+    [TG_FLOAT32] = {DL_FLOAT, 32},   [TG_FLOAT64] = {DL_FLOAT, 64}, [TG_FLOAT16] = {DL_FLOAT, 16},
+    [TG_BFLOAT16] = {DL_BFLOAT, 16},
 };
 enum { NUM_DL_TYPES = sizeof dl_types / sizeof *dl_types };
 

@@ -368,7 +368,7 @@ static Val cast_call(Meaning *m, const Expr *e, const Call *c, Dtype dtype) {
     if (m->part && dtype_is_float(dtype))
         return fault(m, e, ST_UNSUPPORTED,
                      "a reducer's part has the dtype of its messages: cast the message");
-    return build_cast(m->b, c->args[0], dtype);
+    return build_rounded(m->b, c->args[0], dtype);
 }
 
 /* keepdims before the axes for folds; the axes alone elsewhere. */

@@ -2,6 +2,7 @@
  * constant, a sum of several terms an add. Hash-consing and its order of operands do the rest. */
 #include "capture/normal.h"
 
+#include "ir/element.h"
 #include "ir/type.h"
 
 #include <math.h>
@@ -25,14 +26,9 @@ Val normal_number(Normal *w, double c) {
 }
 
 static double constant(const Node *n) {
-    double value;
-    float single;
-    memcpy(&value, &n->attr.bits, sizeof value);
-    memcpy(&single, &n->attr.bits, sizeof single);
     Dtype d = (Dtype)n->types[0].dtype;
-    if (d == DT_f64) return value;
-    if (d == DT_f32) return (double)single;
-    return d == DT_i32 ? (double)(int32_t)n->attr.bits : (double)(int64_t)n->attr.bits;
+    const char *bits = (const char *)&n->attr.bits;
+    return dtype_is_float(d) ? element_get_float(d, bits) : (double)element_get_int(d, bits);
 }
 
 bool normal_is_number(const Normal *w, Val v, double *c) {
@@ -302,10 +298,12 @@ static bool is_logic(const Node *n) {
     return is_bit && n->types[0].dtype == DT_bool;
 }
 
-/* Rounding to integers is no cast to be looked through. */
+/* Rounding to integers or to a half is no cast to be looked through. */
 static bool rounds(const Fn *f, const Node *n) {
-    return n->op == OP_cast && !dtype_is_float((Dtype)n->types[0].dtype) &&
-           dtype_is_float((Dtype)ir_type(f, n->args[0])->dtype);
+    if (n->op != OP_cast) return false;
+    Dtype to = (Dtype)n->types[0].dtype;
+    if (dtype_is_half(to)) return !n->attr.name; /* else it is held, not rounded */
+    return !dtype_is_float(to) && dtype_is_float((Dtype)ir_type(f, n->args[0])->dtype);
 }
 
 bool normal_results(Normal *w, const Fn *region, Val *out) {

@@ -330,7 +330,7 @@ Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes,
     static const char *const names[] = {"identity", "lift", "combine", "finalize"};
     for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);
     for (uint32_t k = 0; k < num_dtypes; k++) message[k] = type_scalar(dtypes[k], SET_ALL);
-    Dtype number = dtype_is_float(dtypes[0]) ? dtypes[0] : DT_f32;
+    Dtype number = dtype_is_float(dtypes[0]) ? dtype_computed(dtypes[0]) : DT_f32;
     region_inputs(b[1], 'm', message, num_dtypes, args);
     out->lift = region_typed(b[1], r->lift, args, 0, number, NULL);
     for (uint32_t k = 0; k < r->num_state && k < out->lift->results.len; k++)
@@ -341,8 +341,12 @@ Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes,
     out->combine = region_typed(b[2], r->combine, args, r->num_state, number, state);
     region_inputs(b[3], 's', state, r->num_state, args);
     out->finalize = region_typed(b[3], r->finalize, args, 0, number, NULL);
+    Fn **const made[] = {&out->identity, &out->lift, &out->combine, &out->finalize};
     Status st = ST_OK;
     for (int k = 0; k < 4 && !st; k++) st = b[k]->f->status;
-    for (int k = 0; k < 4 && st; k++) ir_free(b[k]->f);
+    for (int k = 0; k < 4; k++) {
+        if (!st) *made[k] = build_program(b[k], arena_new());
+        ir_free(b[k]->f);
+    }
     return st;
 }

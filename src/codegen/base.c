@@ -4,7 +4,7 @@
 #include <string.h>
 
 LLVMTypeRef emit_type(Emit *e, Dtype d) {
-    return (LLVMTypeRef[]){e->i1, e->i32, e->i64, e->f32, e->f64}[d];
+    return (LLVMTypeRef[]){e->i1, e->i32, e->i64, e->f32, e->f64, e->i16, e->i16}[d];
 }
 
 LLVMTypeRef emit_vector(LLVMTypeRef element, unsigned lanes) {
@@ -52,7 +52,9 @@ LLVMValueRef emit_const(Emit *e, Dtype d, uint64_t bits, unsigned lanes) {
         scalar = LLVMConstBitCast(LLVMConstInt(e->i32, bits & UINT32_MAX, false), e->f32);
         break;
     case DT_f64: scalar = LLVMConstBitCast(LLVMConstInt(e->i64, bits, false), e->f64); break;
-    case NUM_DTYPES: TIGA_UNREACHABLE("a dtype");
+    case DT_f16:
+    case DT_bf16:
+    case NUM_DTYPES: TIGA_UNREACHABLE("no dtype of constants");
     }
     return const_splat(scalar, lanes);
 }

@@ -85,6 +85,7 @@ static Emit *new_emit(Arena *a, Job *job) {
     e->entry = job->entry;
     e->i1 = LLVMInt1TypeInContext(job->context);
     e->i8 = LLVMInt8TypeInContext(job->context);
+    e->i16 = LLVMInt16TypeInContext(job->context);
     e->i32 = LLVMInt32TypeInContext(job->context);
     e->i64 = LLVMInt64TypeInContext(job->context);
     e->f32 = LLVMFloatTypeInContext(job->context);

@@ -34,6 +34,11 @@ static V int_cast(Emit *e, V value, Dtype from, LLVMTypeRef type, Dtype to) {
 V elem_cast(Emit *e, V value, Dtype from, Dtype to, unsigned lanes) {
     LLVMTypeRef types[] = {emit_vec(e, to, lanes), LLVMTypeOf(value)};
     if (from == to) return value;
+    if (dtype_is_half(from)) return elem_cast(e, prim_from_half(e, value, from), DT_f32, to, lanes);
+    if (dtype_is_half(to)) {
+        value = from == DT_f64 ? prim_sticky(e, value) : elem_cast(e, value, from, DT_f32, lanes);
+        return prim_to_half(e, value, to);
+    }
     if (to == DT_bool) return NE(value, LLVMConstNull(types[1]));
     if (!dtype_is_float(from) && !dtype_is_float(to)) return int_cast(e, value, from, types[0], to);
     if (!dtype_is_float(to)) return emit_call(e, "llvm.fptosi.sat", types, 2, &value, 1);

@@ -107,7 +107,7 @@ typedef struct {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder, entry; /* entry: allocas and argument loads, before everything else */
-    LLVMTypeRef i1, i8, i32, i64, f32, f64, ptr;
+    LLVMTypeRef i1, i8, i16, i32, i64, f32, f64, ptr;
     Set edges; /* the kernel's edge set; UINT16_MAX where it has none */
 
     /* analysis */
@@ -139,7 +139,7 @@ typedef struct {
 
 /* ---- base.c: types, constants, loops, memory ---- */
 
-LLVMTypeRef emit_type(Emit *e, Dtype d);                      /* bool: i1 */
+LLVMTypeRef emit_type(Emit *e, Dtype d);                      /* bool: i1; halves: i16 */
 LLVMTypeRef emit_vector(LLVMTypeRef element, unsigned lanes); /* the element where lanes is 1 */
 LLVMTypeRef emit_vec(Emit *e, Dtype d, unsigned lanes);
 LLVMValueRef emit_i64(Emit *e, int64_t value);

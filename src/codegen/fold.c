@@ -29,6 +29,8 @@ LLVMValueRef fold_neutral(Emit *e, Dtype d, bool max, unsigned lanes) {
     case DT_f32:
     case DT_f64: return emit_real(e, d, max ? -__builtin_inf() : -0.0, lanes);
     case DT_bool:
+    case DT_f16:
+    case DT_bf16:
     case NUM_DTYPES: break;
     }
     TIGA_UNREACHABLE("a fold of bool");

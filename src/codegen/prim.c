@@ -175,6 +175,38 @@ UNARY(tanh)
 UNARY(erf)
 UNARY(order)
 
+LLVMValueRef prim_from_half(Emit *e, LLVMValueRef bits, Dtype d) {
+    LLVMTypeRef single = emit_vector(e->f32, lanes_of(LLVMTypeOf(bits)));
+    prim_set_type(e, single);
+    if (d == DT_f16 && e->target->has_f16) {
+        LLVMTypeRef half = emit_vector(LLVMHalfTypeInContext(e->context), lanes_of(single));
+        return LLVMBuildFPExt(e->builder, LLVMBuildBitCast(e->builder, bits, half, ""), single, "");
+    }
+    bits = LLVMBuildZExt(e->builder, bits, e->vi, "");
+    return d == DT_f16 ? from_f16_32(e, bits) : from_bf16_32(e, bits);
+}
+
+LLVMValueRef prim_to_half(Emit *e, LLVMValueRef a, Dtype d) {
+    LLVMTypeRef bits = emit_vec(e, d, lanes_of(LLVMTypeOf(a)));
+    prim_set_type(e, LLVMTypeOf(a));
+    if (d == DT_f16 && e->target->has_f16) {
+        LLVMTypeRef half = emit_vector(LLVMHalfTypeInContext(e->context), lanes_of(bits));
+        return LLVMBuildBitCast(e->builder, LLVMBuildFPTrunc(e->builder, a, half, ""), bits, "");
+    }
+    a = d == DT_f16 ? to_f16_32(e, a) : to_bf16_32(e, a);
+    return LLVMBuildTrunc(e->builder, a, bits, "");
+}
+
+LLVMValueRef prim_sticky(Emit *e, LLVMValueRef a) {
+    LLVMTypeRef wide = LLVMTypeOf(a);
+    prim_set_type(e, emit_vector(e->f32, lanes_of(wide)));
+    LLVMValueRef single = LLVMBuildFPTrunc(e->builder, a, e->vt, "");
+    LLVMValueRef back = ABS(LLVMBuildFPExt(e->builder, single, wide, ""));
+    LLVMValueRef above = LLVMBuildZExt(e->builder, LT(ABS(a), back), e->vi, "");
+    LLVMValueRef below = LLVMBuildZExt(e->builder, LT(back, ABS(a)), e->vi, "");
+    return AS_FLT(IOR(ISUB(AS_INT(single), above), IOR(above, below)));
+}
+
 LLVMValueRef prim_pow(Emit *e, LLVMValueRef a, LLVMValueRef b) {
     prim_set_type(e, LLVMTypeOf(a));
     return is_single(e, a) ? pow_32(e, a, b) : pow_64(e, a, b);

@@ -35,6 +35,11 @@ LLVMValueRef prim_order(Emit *e, LLVMValueRef a); /* floats to VI */
 LLVMValueRef prim_pow(Emit *e, LLVMValueRef a, LLVMValueRef b);
 void prim_set_type(Emit *e, LLVMTypeRef type); /* VT, and VI with it */
 bool prim_is_float(LLVMValueRef a);
+/* Halves as their bits (i16), to f32 and back. */
+LLVMValueRef prim_from_half(Emit *e, LLVMValueRef bits, Dtype d);
+LLVMValueRef prim_to_half(Emit *e, LLVMValueRef a, Dtype d);
+/* f64 as f32, its last bit set where that is not all of it: so rounded again it is rounded once. */
+LLVMValueRef prim_sticky(Emit *e, LLVMValueRef a);
 
 #define VT LLVMValueRef
 #define VI LLVMValueRef

@@ -51,10 +51,19 @@ static const KnownCpu known_cpus[] = {
     {"znver4", 64},         {"znver5", 64},      {"x86-64-v4", 64},      {"graniterapids", 64},
 };
 
-static int x86_vector_bytes(const char *cpu, const char *features) {
-    int bytes = 0;
+static int known_bytes(const char *cpu) {
     for (size_t i = 0; i < sizeof known_cpus / sizeof *known_cpus; i++)
-        if (!strcmp(known_cpus[i].cpu, cpu)) bytes = known_cpus[i].vector_bytes;
+        if (!strcmp(known_cpus[i].cpu, cpu)) return known_cpus[i].vector_bytes;
+    return 0;
+}
+
+static bool x86_has_f16(const char *cpu, const char *features) {
+    int state = feature_state(features, "f16c");
+    return state ? state > 0 : known_bytes(cpu) > 0; /* as all of them have it */
+}
+
+static int x86_vector_bytes(const char *cpu, const char *features) {
+    int bytes = known_bytes(cpu);
     if (has_feature(features, "avx2") && has_feature(features, "fma") && bytes < 32) bytes = 32;
     bool avx512 = has_feature(features, "avx512f") && has_feature(features, "avx512vl") &&
                   has_feature(features, "avx512bw") && has_feature(features, "avx512dq");
@@ -88,6 +97,7 @@ static Status open_machine(const char *cpu, const char *features, Target *t) {
     t->is_aarch64 = !strncmp(t->triple, "aarch64", 7);
     bool x86 = !strncmp(t->triple, "x86_64", 6);
     t->vector_bytes = t->is_aarch64 ? 16 : x86 ? x86_vector_bytes(cpu, features) : 0;
+    t->has_f16 = t->is_aarch64 || (x86 && x86_has_f16(cpu, features));
     t->num_vectors = t->vector_bytes == 32 ? 16 : 32;
     if (!t->vector_bytes)
         return err_set(ST_UNSUPPORTED,

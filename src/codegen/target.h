@@ -12,6 +12,7 @@ typedef struct {
     int vector_bytes; /* of the widest register: 64, 32 or 16 */
     int num_vectors;  /* registers of that width */
     bool is_aarch64;
+    bool has_f16; /* converts binary16 in vectors */
 } Target;
 
 /* cpu "": the host's own, features included. A cpu may be led by a triple: "aarch64-linux-gnu:neoverse-n1".

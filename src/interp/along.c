@@ -5,29 +5,16 @@
  * dtype: this is the yardstick that compiled code is held to. Integers and bool sum to i64, wrapping. */
 #include "interp/value.h"
 
-#include "interp/words.h"
-
-static int64_t entry(const void *index, bool wide, int64_t p) {
-    return wide ? ((const int64_t *)index)[p] : ((const int32_t *)index)[p];
-}
+#include "ir/words.h"
 
 /* Both ends of every edge by number. O(N + E). */
 static Status find_ends(Run *run, int relation) {
-    const Csr *csr;
-    int64_t *src, *dst;
-    Status st = graph_csr(run->domain->graphs[relation], true, &csr);
-    if (!st) st = run_alloc(run, "ends of edges", csr->num_edges, sizeof *src, &src);
-    if (!st) st = run_alloc(run, "ends of edges", csr->num_edges, sizeof *dst, &dst);
-    if (st) return st;
-    for (int64_t row = 0; row < csr->num_rows; row++)
-        for (int64_t p = csr->row_ptr[row]; p < csr->row_ptr[row + 1]; p++) {
-            int64_t e = csr->edge ? entry(csr->edge, csr->wide, p) : p;
-            src[e] = entry(csr->col, csr->wide, p);
-            dst[e] = row;
-        }
-    run->end[map_src(relation)] = src;
-    run->end[map_dst(relation)] = dst;
-    return ST_OK;
+    Graph *g = run->domain->graphs[relation];
+    int64_t n = graph_num_edges(g), **src = &run->end[map_src(relation)],
+            **dst = &run->end[map_dst(relation)];
+    Status st = run_alloc(run, "ends of edges", n, sizeof **src, src);
+    if (!st) st = run_alloc(run, "ends of edges", n, sizeof **dst, dst);
+    return st ? st : graph_edges(g, *src, *dst);
 }
 
 /* A map by element: at(i) is where element i of its start leads. */
@@ -117,9 +104,9 @@ static Status reduce_float(const Eval *q, const Lead *l) {
     for (int64_t i = 0; i < l->count; i++)
         for (int64_t k = 0; k < x->numel; k++)
             acc_add(&acc[at(l, i) * x->numel + k],
-                    value_get_float(t, x->data + (i * x->numel + k) * value_size(x)));
+                    element_get_float(t, x->data + (i * x->numel + k) * value_size(x)));
     for (int64_t i = 0; i < value_count(y); i++)
-        value_set_float(t, y->data + i * value_size(y), acc_get(&acc[i]));
+        element_set_float(t, y->data + i * value_size(y), acc_get(&acc[i]));
     return ST_OK;
 }
 
@@ -128,7 +115,7 @@ static void reduce_int(const Eval *q, const Lead *l) {
     uint64_t *sum = (uint64_t *)q->out->data;
     for (int64_t i = 0; i < l->count; i++)
         for (int64_t k = 0; k < x->numel; k++)
-            sum[at(l, i) * x->numel + k] += (uint64_t)value_get_int(
+            sum[at(l, i) * x->numel + k] += (uint64_t)element_get_int(
                 value_dtype(x), x->data + (i * x->numel + k) * value_size(x));
 }
 
@@ -144,24 +131,16 @@ Status eval_reduce(const Eval *q) {
 /* ---- largest ---- */
 
 static bool is_tie(Dtype t, const char *p, const char *q) {
-    if (!dtype_is_float(t)) return value_get_int(t, p) == value_get_int(t, q);
-    double x = value_get_float(t, p), y = value_get_float(t, q);
+    if (!dtype_is_float(t)) return element_get_int(t, p) == element_get_int(t, q);
+    double x = element_get_float(t, p), y = element_get_float(t, q);
     return x == y || (x != x && y != y);
-}
-
-static void fill_least(const Value *y) {
-    Dtype t = value_dtype(y);
-    for (int64_t i = 0; i < value_count(y); i++) {
-        char *p = y->data + i * value_size(y);
-        if (dtype_is_float(t)) value_set_float(t, p, -__builtin_inf());
-        else value_set_int(t, p, t == DT_i32 ? INT32_MIN : INT64_MIN);
-    }
 }
 
 /* y = max(y, x) of op.def over every fibre, from the least value on. */
 static void largest(const Lead *l, const Value *x, const Value *y) {
     int64_t bytes = x->numel * value_size(x);
-    fill_least(y);
+    for (int64_t i = 0; i < value_count(y); i++)
+        element_set_least(value_dtype(y), y->data + i * value_size(y));
     for (int64_t i = 0; i < l->count; i++) {
         char *row = y->data + at(l, i) * bytes;
         elem_apply(OP_max, value_dtype(x), x->numel, row, x->data + i * bytes, NULL, row);
@@ -214,13 +193,15 @@ static void softmax_row(const Softmax *w, int64_t i) {
     int size = value_size(w->s);
     const char *score = w->s->data + i * ns * size, *most = w->m->data + to * ns * size;
     for (int64_t k = 0; k < ns; k++) {
-        double s = value_get_float(t, score + k * size), m = value_get_float(t, most + k * size);
+        double s = element_get_float(t, score + k * size),
+               m = element_get_float(t, most + k * size);
         if (s != -__builtin_inf()) acc_add(&w->den[to * ns + k], weight(s, m));
     }
     for (int64_t k = 0; k < nv; k++) {
         int64_t j = score_at(w->s, w->v, k);
-        double s = value_get_float(t, score + j * size), m = value_get_float(t, most + j * size);
-        double v = value_get_float(t, w->v->data + (i * nv + k) * size);
+        double s = element_get_float(t, score + j * size),
+               m = element_get_float(t, most + j * size);
+        double v = element_get_float(t, w->v->data + (i * nv + k) * size);
         if (s != -__builtin_inf()) acc_add(&w->num[to * nv + k], weight(s, m) * v);
     }
 }
@@ -232,10 +213,10 @@ static void softmax_finish(const Eval *q, const Softmax *w) {
     int size = value_size(o);
     for (int64_t i = 0; i < value_count(o); i++) {
         int64_t j = i / o->numel * rest->numel + score_at(rest, o, i % o->numel);
-        value_set_float(t, o->data + i * size, acc_get(&w->num[i]) / acc_get(&w->den[j]));
+        element_set_float(t, o->data + i * size, acc_get(&w->num[i]) / acc_get(&w->den[j]));
     }
     for (int64_t i = 0; i < value_count(rest); i++)
-        value_set_float(t, rest->data + i * size, log_f64(acc_get(&w->den[i])));
+        element_set_float(t, rest->data + i * size, log_f64(acc_get(&w->den[i])));
 }
 
 Status eval_softmax(const Eval *q) {

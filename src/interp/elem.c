@@ -1,37 +1,30 @@
 /* Elementwise operations: op.def's value column, read as C once a dtype. */
 #include "interp/value.h"
-#include "interp/words.h"
+#include "ir/words.h"
 
 typedef void Kernel(int64_t n, const void *pa, const void *pb, const void *pc, void *out);
 
 #define D i1
-#define IS_FLOAT 0
-#define IS_NUM 0
+#define KIND bit
 #include "interp/elem.inc"
 #define D i32
-#define IS_FLOAT 0
-#define IS_NUM 1
+#define KIND int
 #include "interp/elem.inc"
 #define D i64
-#define IS_FLOAT 0
-#define IS_NUM 1
+#define KIND int
 #include "interp/elem.inc"
 #define D f32
-#define IS_FLOAT 1
-#define IS_NUM 1
+#define KIND flt
 #include "interp/elem.inc"
 #define D f64
-#define IS_FLOAT 1
-#define IS_NUM 1
+#define KIND flt
 #include "interp/elem.inc"
 
 void elem_apply(Op op, Dtype dtype, int64_t n, const void *a, const void *b, const void *c,
                 void *out) {
-    static Kernel *const *const kernels[] = {[DT_bool] = kernels_i1,
-                                             [DT_i32] = kernels_i32,
-                                             [DT_i64] = kernels_i64,
-                                             [DT_f32] = kernels_f32,
-                                             [DT_f64] = kernels_f64};
+    /* ORDER DTYPE */
+    static Kernel *const *const kernels[] = {kernels_i1, kernels_i32, kernels_i64, kernels_f32,
+                                             kernels_f64};
     TIGA_ASSERT(kernels[dtype][op]);
     kernels[dtype][op](n, a, b, c, out);
 }

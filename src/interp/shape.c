@@ -29,23 +29,23 @@ static int64_t int_of_float(double x, int64_t least, int64_t most) {
 }
 
 static void cast_float(Dtype to, char *out, double x) {
-    if (dtype_is_float(to)) value_set_float(to, out, x);
-    else if (to == DT_bool) value_set_int(to, out, x != 0);
-    else if (to == DT_i32) value_set_int(to, out, int_of_float(x, INT32_MIN, INT32_MAX));
-    else value_set_int(to, out, int_of_float(x, INT64_MIN, INT64_MAX));
+    if (dtype_is_float(to)) element_set_float(to, out, x);
+    else if (to == DT_bool) element_set_int(to, out, x != 0);
+    else if (to == DT_i32) element_set_int(to, out, int_of_float(x, INT32_MIN, INT32_MAX));
+    else element_set_int(to, out, int_of_float(x, INT64_MIN, INT64_MAX));
 }
 
 /* Integers round once to floats and wrap to shorter integers. */
 static void cast_int(Dtype to, char *out, int64_t x) {
-    if (to == DT_f32) value_set_float(to, out, (float)x);
-    else if (to == DT_f64) value_set_float(to, out, (double)x);
-    else value_set_int(to, out, x);
+    if (dtype_computed(to) == DT_f32) element_set_float(to, out, (double)(float)x);
+    else if (to == DT_f64) element_set_float(to, out, (double)x);
+    else element_set_int(to, out, x);
 }
 
 void cast_elements(Dtype from, Dtype to, int64_t n, const char *a, char *out) {
     for (int64_t i = 0; i < n; i++, a += dtype_size(from), out += dtype_size(to)) {
-        if (dtype_is_float(from)) cast_float(to, out, value_get_float(from, a));
-        else cast_int(to, out, value_get_int(from, a));
+        if (dtype_is_float(from)) cast_float(to, out, element_get_float(from, a));
+        else cast_int(to, out, element_get_int(from, a));
     }
 }
 
@@ -154,12 +154,6 @@ static void fold(Op op, Dtype t, int64_t n, const char *x, char *out) {
     memcpy(out, lane, (size_t)size);
 }
 
-/* What a fold of nothing gives. */
-static void fold_empty(Op op, Dtype t, char *out) {
-    if (dtype_is_float(t)) value_set_float(t, out, op == OP_fsum ? 0 : -__builtin_inf());
-    else value_set_int(t, out, op == OP_fsum ? 0 : t == DT_i32 ? INT32_MIN : INT64_MIN);
-}
-
 /* The operand's copy with the axes in `ints` moved behind the others. */
 static Status group_axes(const Eval *q, char **out) {
     const Value *x = q->args[0];
@@ -189,8 +183,8 @@ static Status eval_fold(const Eval *q, Op op) {
     Dtype t = value_dtype(y);
     for (int64_t i = 0; i < value_count(y); i++) {
         char *out = y->data + i * value_size(y);
-        if (n == 0) fold_empty((Op)q->node->op, t, out);
-        else fold(op, t, n, x + i * n * value_size(y), out);
+        if (n == 0 && op == OP_max) element_set_least(t, out);
+        if (n > 0) fold(op, t, n, x + i * n * value_size(y), out);
     }
     return ST_OK;
 }

@@ -56,7 +56,7 @@ static Status out_of_range(const Eval *q, const Value *index, int64_t i, int64_t
 Status table_check(const Eval *q, const Value *index) {
     int64_t rows = rows_of_table(q);
     for (int64_t i = 0; i < value_count(index); i++) {
-        int64_t k = value_get_int(value_dtype(index), index->data + i * value_size(index));
+        int64_t k = element_get_int(value_dtype(index), index->data + i * value_size(index));
         if (k < 0 || k >= rows) return out_of_range(q, index, i, k);
     }
     return ST_OK;
@@ -70,7 +70,7 @@ typedef struct {
 
 static char *row_at(const Walk *w, char *table, int64_t i) {
     const Value *x = w->index;
-    int64_t k = value_get_int(value_dtype(x), x->data + i * value_size(x));
+    int64_t k = element_get_int(value_dtype(x), x->data + i * value_size(x));
     return table + i / x->numel * w->table + k * w->row;
 }
 

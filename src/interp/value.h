@@ -2,6 +2,7 @@
 #ifndef TIGA_INTERP_VALUE_H
 #define TIGA_INTERP_VALUE_H
 
+#include "ir/element.h"
 #include "interp/interp.h"
 
 /* Row major and dense: rows times numel elements. Views share data. */
@@ -45,11 +46,6 @@ Status run_alloc(Run *run, const char *what, int64_t count, int64_t size, void *
 /* Memory for a value, for result k; what and the set are for the message. */
 Status value_alloc(Run *run, const char *what, const char *set, Value *v);
 Status eval_alloc(const Eval *q, uint32_t k);
-
-double value_get_float(Dtype t, const char *p);
-int64_t value_get_int(Dtype t, const char *p); /* of integers and bool */
-void value_set_float(Dtype t, char *p, double x);
-void value_set_int(Dtype t, char *p, int64_t x);
 
 /* Copies elements of `size` bytes between two layouts of one shape; strides in bytes, of any kind. */
 void strided_copy(int rank, const int64_t *dim, int size, char *to, const int64_t *to_stride,

@@ -3,6 +3,7 @@
 #include "ir/ir.h"
 
 #include "base/hash.h"
+#include "ir/element.h"
 #include "ir/type.h"
 
 #include <string.h>
@@ -303,6 +304,7 @@ Val ir_copy(Fn *f, const Fn *from, Val v, Val *memo) {
 
 Fn *ir_copy_region(Arena *a, const Fn *from) {
     Fn *f = ir_new(a, from->name);
+    f->halves = from->halves;
     Val *memo = ARENA_ARRAY(a, Val, ir_count(from));
     const uint8_t *live = ir_live(a, from);
     for (Val v = 1; v < ir_count(from); v++) {
@@ -337,24 +339,22 @@ Val ir_elem(Fn *f, Op op, Val a, Val b, Val c) {
 static Val emit1(Fn *f, Op op, Val v, const Attr *attr) { return ir_emit(f, op, &v, 1, attr); }
 
 static uint64_t bits_of_int(Dtype d, int64_t value) {
-    return d == DT_bool ? value != 0 : d == DT_i32 ? (uint32_t)value : (uint64_t)value;
+    uint64_t bits = 0;
+    element_set_int(d, (char *)&bits, value);
+    return bits;
 }
 
 static uint64_t bits_of(Dtype d, double value) {
+    uint64_t bits = 0;
     if (!dtype_is_float(d)) return bits_of_int(d, (int64_t)value);
-    union {
-        float f;
-        double d;
-        uint64_t bits;
-    } u = {.bits = 0};
-    if (d == DT_f32) u.f = (float)value;
-    else u.d = value;
-    return u.bits;
+    element_set_float(d, (char *)&bits, value);
+    return bits;
 }
 
 Val ir_const(Fn *f, Type type, double value) {
-    return ir_emit(f, OP_constant, NULL, 0,
-                   &(Attr){.bits = bits_of((Dtype)type.dtype, value), .type = type});
+    Dtype d = (Dtype)type.dtype, held = dtype_computed(d);
+    if (held != d) return ir_cast(f, ir_const(f, type_with_dtype(type, held), value), d);
+    return ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = bits_of(d, value), .type = type});
 }
 
 Val ir_const_int(Fn *f, Type type, int64_t value) {

@@ -17,13 +17,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* ORDER DTYPE: integers before floats, by width; tg_dtype in tiga.h has the same values. */
-typedef enum { DT_bool, DT_i32, DT_i64, DT_f32, DT_f64, NUM_DTYPES } Dtype;
+/* ORDER DTYPE: integers before floats, by width, then the floats that are only stored: halves, which
+ * programs move and cast but compute with as float32. tg_dtype in tiga.h has the same values. */
+typedef enum { DT_bool, DT_i32, DT_i64, DT_f32, DT_f64, DT_f16, DT_bf16, NUM_DTYPES } Dtype;
 
 static inline bool dtype_is_float(Dtype t) { return t >= DT_f32; }
-static inline int dtype_size(Dtype t) { return (const int[]){1, 4, 8, 4, 8}[t]; } /* bytes */
-const char *dtype_name(Dtype t);      /* "i1" "i32" "i64" "f32" "f64": MLIR's names */
-const char *dtype_user_name(Dtype t); /* "bool" "int32" "int64" "float32" "float64" */
+static inline bool dtype_is_half(Dtype t) { return t >= DT_f16; }
+static inline Dtype dtype_computed(Dtype t) { return dtype_is_half(t) ? DT_f32 : t; }
+static inline int dtype_size(Dtype t) { return (const int[]){1, 4, 8, 4, 8, 2, 2}[t]; } /* bytes */
+const char *dtype_name(Dtype t);      /* MLIR's: "i1" "i32" "i64" "f32" "f64" "f16" "bf16" */
+const char *dtype_user_name(Dtype t); /* "bool" "int32" .. "float64" "float16" "bfloat16" */
 
 typedef enum {
     OP_none,
@@ -116,6 +119,7 @@ struct Fn {
     Arena *arena; /* owns everything here */
     const char *name;
     Status status;   /* sticky: the first failed emit; its message is in err_message() */
+    bool halves;     /* may be computed with: a builder's, which build_program rids of it */
     VEC(Node) nodes; /* nodes.data[v]; entry 0 is no value */
     VEC(SetInfo) sets;
     VEC(Relation) relations;
@@ -185,7 +189,7 @@ Val ir_elem(Fn *f, Op op, Val a, Val b, Val c); /* trailing operands 0 where ari
 #undef ELEM_FN_1
 #undef ELEM_FN_2
 #undef ELEM_FN_3
-Val ir_const(Fn *f, Type type, double value); /* splat; exact for i64 up to 2^53 */
+Val ir_const(Fn *f, Type type, double value); /* splat; exact for i64 up to 2^53; halves by cast */
 Val ir_const_int(Fn *f, Type type, int64_t value);
 Val ir_const_like(Fn *f, Val v, double value); /* of v's type */
 bool ir_is_const(const Fn *f, Val v, double value);

@@ -5,11 +5,11 @@
 
 #define MAX_ELEMENTS ((int64_t)1 << 40)
 
-const char *dtype_name(Dtype t) { return (const char *[]){"i1", "i32", "i64", "f32", "f64"}[t]; }
-
-const char *dtype_user_name(Dtype t) {
-    return (const char *[]){"bool", "int32", "int64", "float32", "float64"}[t];
-}
+static const char *const names[NUM_DTYPES][2] = {
+    {"i1", "bool"},     {"i32", "int32"},   {"i64", "int64"},    {"f32", "float32"},
+    {"f64", "float64"}, {"f16", "float16"}, {"bf16", "bfloat16"}};
+const char *dtype_name(Dtype t) { return names[t][0]; }
+const char *dtype_user_name(Dtype t) { return names[t][1]; }
 
 Type type_of(Dtype dtype, Set set, int rank, const int64_t *dim) {
     Type t = {.dtype = (uint8_t)dtype, .rank = (uint8_t)rank, .set = set};
@@ -142,7 +142,7 @@ static Status infer_elem(const Infer *q) {
                  (sig == S_sel && arg(q, 0)->dtype != DT_bool);
     if (wrong) return fault(q, ST_TYPE, "not defined for this dtype");
     if (sig == S_cmp || sig == S_test) d = DT_bool;
-    if (sig == S_key) d = d == DT_f32 ? DT_i32 : DT_i64;
+    if (sig == S_key) d = d == DT_f64 ? DT_i64 : DT_i32;
     *q->out = type_with_dtype(*arg(q, 0), d);
     return ST_OK;
 }
@@ -561,11 +561,25 @@ static Status check_operands(const Infer *q) {
     return ST_OK;
 }
 
+/* Operations that are not elementwise and compute. A row_scan's body is no builder's. */
+static const bool computes[NUM_OPS] = {
+    [OP_constant] = 1, [OP_fsum] = 1, [OP_fmax] = 1,   [OP_cumsum] = 1,  [OP_put] = 1,
+    [OP_matmul] = 1,   [OP_rmax] = 1, [OP_reduce] = 1, [OP_softmax] = 1, [OP_row_scan] = 1};
+
+static Status check_halves(const Infer *q) {
+    bool any = q->op == OP_constant && dtype_is_half((Dtype)q->attr->type.dtype);
+    for (uint32_t k = 0; k < q->num_args; k++) any |= dtype_is_half((Dtype)arg(q, k)->dtype);
+    any &= computes[q->op] || op_info[q->op].class == CLASS_elem;
+    if (!any || (q->f->halves && q->op != OP_row_scan)) return ST_OK;
+    return fault(q, ST_TYPE, "f16 and bf16 are only stored (cast to f32)");
+}
+
 Status type_infer(const Fn *f, Op op, const Val *args, uint32_t num_args, const Attr *attr,
                   Type *types, uint32_t *num_results) {
     Infer q = {f, op, args, num_args, attr, types};
     TIGA_ASSERT(op > OP_none && op < NUM_OPS);
     Status st = check_operands(&q);
+    if (!st) st = check_halves(&q);
     if (!st) st = infer_rule[op](&q);
     *num_results =
         op == OP_row_scan && !st ? attr->body->results.len : (uint32_t)op_info[op].results;

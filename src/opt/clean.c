@@ -76,7 +76,8 @@ static Val clean_where(Ctx r) {
 
 static bool is_lossless(Dtype from, Dtype to) {
     if (from == to || from == DT_bool) return true;
-    return (to == DT_f64 && from != DT_i64) || (to == DT_i64 && from == DT_i32);
+    return (to == DT_f64 && from != DT_i64) || (to == DT_i64 && from == DT_i32) ||
+           (to == DT_f32 && dtype_is_half(from));
 }
 
 /* A cast of a cast that lost nothing is one cast. */

@@ -3,27 +3,17 @@
  * right (53 >= 2 * 24 + 2 bits). NaNs are left to run time, whose sign bit is the machine's. */
 #include "opt/fold.h"
 
+#include "ir/element.h"
 #include "ir/type.h"
 
 #include <math.h>
-#include <string.h>
 
 static double float_of(const Fn *f, Val v) {
-    uint64_t bits = ir_node(f, v)->attr.bits;
-    float single;
-    double wide;
-    if (ir_type(f, v)->dtype == DT_f32) {
-        uint32_t low = (uint32_t)bits;
-        memcpy(&single, &low, sizeof single);
-        return single;
-    }
-    memcpy(&wide, &bits, sizeof wide);
-    return wide;
+    return element_get_float((Dtype)ir_type(f, v)->dtype, (const char *)&ir_node(f, v)->attr.bits);
 }
 
 static int64_t int_of(const Fn *f, Val v) {
-    uint64_t bits = ir_node(f, v)->attr.bits;
-    return ir_type(f, v)->dtype == DT_i32 ? (int32_t)(uint32_t)bits : (int64_t)bits;
+    return element_get_int((Dtype)ir_type(f, v)->dtype, (const char *)&ir_node(f, v)->attr.bits);
 }
 
 static Val fold_float(Fn *f, Op op, double a, double b, const Type *t) {
@@ -87,6 +77,7 @@ static Val cast_from_float(Fn *f, double x, const Type *t) {
 }
 
 Val fold_cast(Fn *f, Val v, const Type *t) {
+    if (dtype_is_half((Dtype)t->dtype)) return 0;
     if (dtype_is_float((Dtype)ir_type(f, v)->dtype)) return cast_from_float(f, float_of(f, v), t);
     int64_t x = int_of(f, v);
     if (t->dtype == DT_f32) return ir_const(f, *t, (double)(float)x);

@@ -6,8 +6,8 @@
  * product contracted over it a sum of outer products. What has two such axes stays as it is and is
  * refused before planning. Breaks bits of float sums over the axis (another order).
  *
- * Also: what is spread over features is gathered before, not after: gather(bcast x) = bcast(gather x),
- * the same bits from fewer bytes. */
+ * Also: what is spread over features, or wider than it was, is gathered before, not after: gather(bcast x) =
+ * bcast(gather x), the same bits from fewer bytes. */
 #include "opt/opt.h"
 
 #include "ir/type.h"
@@ -217,9 +217,15 @@ static Val rows_enter(Ctx r) { return operand(r, 0); }
 
 static Val narrow_gather(Ctx r) {
     Val x = r->args[0];
-    if (ir_op(r->f, x) != OP_bcast) return 0;
-    Val narrow = ir_gather(r->f, ir_arg(r->f, x, 0), r->node->attr.map);
-    return ir_bcast(r->f, narrow, r->node->types->dim, out_rank(r));
+    Map map = r->node->attr.map;
+    Dtype d = (Dtype)r->node->types->dtype;
+    if (ir_op(r->f, x) == OP_bcast)
+        return ir_bcast(r->f, ir_gather(r->f, ir_arg(r->f, x, 0), map), r->node->types->dim,
+                        out_rank(r));
+    if (ir_op(r->f, x) != OP_cast || map_is_all(map)) return 0;
+    Val given = ir_arg(r->f, x, 0);
+    bool wider = dtype_size(d) > dtype_size((Dtype)ir_type(r->f, given)->dtype);
+    return wider ? ir_cast(r->f, ir_gather(r->f, given, map), d) : 0;
 }
 
 #define rows_cast rows_elem

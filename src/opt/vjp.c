@@ -8,7 +8,9 @@
  * is not finite (of sqrt at 0, say) would make 0 * inf = NaN of it. Every rule is linear, so the mask
  * is moved outward instead: rule(where(c, g, 0)) becomes where(c, rule(g), 0). Masks travel through
  * elementwise operations, moves of features and sums of masked cotangents, back through the operation
- * that spread them; not along a map of their own, where they would cost a second gather. */
+ * that spread them; not along a map of their own, where they would cost a second gather.
+ *
+ * Cotangents of halves are f32 throughout, rounded where they leave as a gradient. */
 #include "opt/vjp.h"
 
 #include "ir/type.h"
@@ -145,7 +147,9 @@ static Val sum_masked(Vjp *w, const Vals *list) {
 
 static void send(Vjp *w, Val v, uint32_t part, Val g) {
     if (!g) return;
-    TIGA_ASSERT(type_equal(ir_type(w->f, g), &ir_node(w->f, v)->types[part]));
+    Type t = ir_node(w->f, v)->types[part];
+    t = type_with_dtype(t, dtype_computed((Dtype)t.dtype));
+    TIGA_ASSERT(type_equal(ir_type(w->f, g), &t));
     *vec_push(w->scratch, &w->sent[v][part]) = g;
 }
 
@@ -235,7 +239,8 @@ static void make_cotangents(Vjp *w, const char *const *outs, uint32_t n, const c
         Val v = ir_find_result(w->f, outs[k]);
         names[k] = free_name(w->f, "cot", outs[k], ir_find_input);
         Val g = ir_input(w->f, names[k], *ir_type(w->f, v));
-        if (w->active[v]) send(w, v, 0, g);
+        if (w->active[v])
+            send(w, v, 0, ir_cast(w->f, g, dtype_computed((Dtype)ir_type(w->f, v)->dtype)));
     }
 }
 
@@ -243,7 +248,8 @@ static void add_gradients(Vjp *w, const char *const *wrt, uint32_t n, const char
     for (uint32_t k = 0; k < n; k++) {
         Val v = ir_find_input(w->f, wrt[k]), g = received(w, v, 0);
         names[k] = free_name(w->f, "grad", wrt[k], ir_find_result);
-        ir_add_result(w->f, names[k], g ? g : ir_const(w->f, *ir_type(w->f, v), 0));
+        g = g ? ir_cast(w->f, g, (Dtype)ir_type(w->f, v)->dtype) : ir_const_like(w->f, v, 0);
+        ir_add_result(w->f, names[k], g);
     }
 }
 

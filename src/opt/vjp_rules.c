@@ -61,74 +61,15 @@ static Val erf_slope(Fn *f, Val x) {
     return ir_mul(f, bell, ir_const_like(f, x, 1.12837916709551257390));
 }
 
-#define NONE 0
-#define G q->g[0]
-#define A arg(q, 0)
-#define B arg(q, 1)
-#define C arg(q, 2)
-#define Y q->v
-#define REST product_of_others(q)
-#define add(x, y) ir_add(q->f, x, y)
-#define sub(x, y) ir_sub(q->f, x, y)
-#define mul(x, y) ir_mul(q->f, x, y)
-#define div(x, y) ir_div(q->f, x, y)
-#define neg(x) ir_neg(q->f, x)
-#define sign(x) ir_sign(q->f, x)
-#define log(x) ir_log(q->f, x)
-#define pow(x, y) ir_pow(q->f, x, y)
-#define sin(x) ir_sin(q->f, x)
-#define cos(x) ir_cos(q->f, x)
-#define floordiv(x, y) ir_floordiv(q->f, x, y)
-#define lt(x, y) ir_lt(q->f, x, y)
-#define le(x, y) ir_le(q->f, x, y)
-#define eq(x, y) ir_eq(q->f, x, y)
-#define where(c, x, y) ir_where(q->f, c, x, y)
-#define zero(x) ir_const_like(q->f, x, 0)
-#define one(x) ir_const_like(q->f, x, 1)
-#define share(g, wins, own, other) share_top(q->f, g, wins, own, other)
-#define bell(x) erf_slope(q->f, x)
-
-#define ELEM(op, arity, signature, traits, value, cot0, cot1, cot2, domain, ulp)                   \
-    static Val cot_##op(const Cot *q) {                                                            \
-        if (q->k == 0 || (traits) & NARY) return cot0;                                             \
-        return q->k == 1 ? cot1 : cot2;                                                            \
-    }
-#include "ir/op.def"
-
-#undef NONE
-#undef G
-#undef A
-#undef B
-#undef C
-#undef Y
-#undef REST
-#undef add
-#undef sub
-#undef mul
-#undef div
-#undef neg
-#undef sign
-#undef log
-#undef pow
-#undef sin
-#undef cos
-#undef floordiv
-#undef lt
-#undef le
-#undef eq
-#undef where
-#undef zero
-#undef one
-#undef share
-#undef bell
-
 /* ---- features ---- */
 
 static Val like_arg(const Cot *q, Val v) {
     return ir_reshape(q->f, v, arg_type(q, 0)->dim, arg_type(q, 0)->rank);
 }
 
-static Val cot_cast(const Cot *q) { return ir_cast(q->f, q->g[0], (Dtype)arg_type(q, 0)->dtype); }
+static Val cot_cast(const Cot *q) {
+    return ir_cast(q->f, q->g[0], dtype_computed((Dtype)arg_type(q, 0)->dtype));
+}
 
 /* Sums v over the axes along which a value of type t was repeated to v's shape (aligned right). */
 static Val sum_to(Fn *f, Val v, const Type *t) {
@@ -312,6 +253,42 @@ static Val cot_degree(const Cot *q) {
 }
 
 #define cot_iota cot_degree
+
+/* ---- elementwise: op.def's columns; these words are macros from here on ---- */
+
+#define NONE 0
+#define G q->g[0]
+#define A arg(q, 0)
+#define B arg(q, 1)
+#define C arg(q, 2)
+#define Y q->v
+#define REST product_of_others(q)
+#define add(x, y) ir_add(q->f, x, y)
+#define sub(x, y) ir_sub(q->f, x, y)
+#define mul(x, y) ir_mul(q->f, x, y)
+#define div(x, y) ir_div(q->f, x, y)
+#define neg(x) ir_neg(q->f, x)
+#define sign(x) ir_sign(q->f, x)
+#define log(x) ir_log(q->f, x)
+#define pow(x, y) ir_pow(q->f, x, y)
+#define sin(x) ir_sin(q->f, x)
+#define cos(x) ir_cos(q->f, x)
+#define floordiv(x, y) ir_floordiv(q->f, x, y)
+#define lt(x, y) ir_lt(q->f, x, y)
+#define le(x, y) ir_le(q->f, x, y)
+#define eq(x, y) ir_eq(q->f, x, y)
+#define where(c, x, y) ir_where(q->f, c, x, y)
+#define zero(x) ir_const_like(q->f, x, 0)
+#define one(x) ir_const_like(q->f, x, 1)
+#define share(g, wins, own, other) share_top(q->f, g, wins, own, other)
+#define bell(x) erf_slope(q->f, x)
+
+#define ELEM(op, arity, signature, traits, value, cot0, cot1, cot2, domain, ulp)                   \
+    static Val cot_##op(const Cot *q) {                                                            \
+        if (q->k == 0 || (traits) & NARY) return cot0;                                             \
+        return q->k == 1 ? cot1 : cot2;                                                            \
+    }
+#include "ir/op.def"
 
 /* ---- one rule an operation ---- */
 

@@ -114,6 +114,7 @@ static void copy_line(char *to, int64_t to_stride, const char *from, int64_t fro
     for (int64_t i = 0; i < n; i++, to += to_stride, from += from_stride) {
         if (size == 4) memcpy(to, from, 4);
         else if (size == 8) memcpy(to, from, 8);
+        else if (size == 2) memcpy(to, from, 2);
         else *to = *from;
     }
 }

@@ -12,6 +12,7 @@
 Builder *build_new(Arena *takes, const char *name, bool homogeneous) {
     Builder *b = ARENA_NEW(takes, Builder);
     b->f = ir_new(takes, name);
+    b->f->halves = true;
     b->homogeneous = homogeneous;
     b->dst = ir_set(b->f, "V");
     b->src = homogeneous ? b->dst : ir_set(b->f, "U");
@@ -22,22 +23,38 @@ Builder *build_new(Arena *takes, const char *name, bool homogeneous) {
     return b;
 }
 
+/* Of halves every value is f32: read as that, rounded by casts to a half that are not held. */
+static Val finished(Fn *f, const Fn *from, Val v, Val *memo) {
+    const Node *n = ir_node(from, v);
+    Dtype d = (Dtype)n->types->dtype;
+    if (n->op == OP_constant)
+        return ir_emit(f, OP_constant, NULL, 0,
+                       &(Attr){.bits = n->attr.bits, .type = n->attr.type});
+    if (n->op == OP_cast) {
+        Val x = memo[n->args[0]];
+        return ir_cast(f, n->attr.name ? x : ir_cast(f, x, d), dtype_computed(d));
+    }
+    return ir_cast(f, ir_copy(f, from, v, memo), dtype_computed(d));
+}
+
 Fn *build_program(const Builder *b, Arena *takes) {
     const Fn *from = b->f;
     Fn *f = ir_new_like(takes, from, from->name);
     Val *memo = ARENA_ARRAY(takes, Val, ir_count(from));
     const uint8_t *live = ir_live(takes, from);
-    for (Val v = 1; v < ir_count(from); v++) {
-        const Attr *attr = &ir_node(from, v)->attr;
-        if (live[v] && ir_op(from, v) == OP_constant)
-            memo[v] =
-                ir_emit(f, OP_constant, NULL, 0, &(Attr){.bits = attr->bits, .type = attr->type});
+    for (Val v = 1; v < ir_count(from); v++)
+        if (live[v] && ir_op(from, v) == OP_constant) memo[v] = finished(f, from, v, memo);
+    for (uint32_t k = 0; k < from->inputs.len; k++) {
+        Val v = from->inputs.data[k].val;
+        memo[v] = finished(f, from, v, memo);
     }
-    for (uint32_t k = 0; k < from->inputs.len; k++)
-        ir_copy(f, from, from->inputs.data[k].val, memo);
-    for (uint32_t k = 0; k < from->results.len; k++)
+    for (Val v = 1; v < ir_count(from); v++)
+        if (live[v] && !memo[v]) memo[v] = finished(f, from, v, memo);
+    for (uint32_t k = 0; k < from->results.len; k++) {
+        Val v = from->results.data[k].val;
         ir_add_result(f, from->results.data[k].name,
-                      ir_copy(f, from, from->results.data[k].val, memo));
+                      ir_cast(f, memo[v], (Dtype)ir_type(from, v)->dtype));
+    }
     return f;
 }
 
@@ -131,8 +148,18 @@ static bool is_number(const Builder *b, Val v) {
     return ir_op(b->f, v) == OP_constant;
 }
 
+/* As another dtype; as a half with the value it has, which the name tells build_program. */
+static Val cast_strong(Builder *b, Val v, Dtype dtype) {
+    Attr attr = {.name = "held", .type = type_scalar(dtype, SET_ALL)};
+    if (!v || !dtype_is_half(dtype) || ir_type(b->f, v)->dtype == dtype)
+        return ir_cast(b->f, v, dtype);
+    v = ir_cast(b->f, v, DT_f32);
+    return ir_emit(b->f, OP_cast, &v, 1, &attr);
+}
+
 /* A number, spread or not, in another dtype; 0 and a message where it does not fit. */
 static Val cast_number(Builder *b, Val v, Dtype dtype) {
+    if (dtype_is_half(dtype)) return cast_strong(b, cast_number(b, v, DT_f32), dtype);
     const Node *n = ir_node(b->f, v);
     Type t = type_with_dtype(n->types[0], dtype);
     uint64_t bits = ir_node(b->f, n->op == OP_bcast ? n->args[0] : v)->attr.bits;
@@ -148,16 +175,21 @@ static Val cast_number(Builder *b, Val v, Dtype dtype) {
 /* Of where(c, 1.0, 0.0) the branches are cast: nothing is computed in a number's wide dtype. */
 static Val cast_weak(Builder *b, Val v, Dtype dtype) {
     if (is_number(b, v)) return cast_number(b, v, dtype);
-    if (ir_op(b->f, v) != OP_where) return ir_cast(b->f, v, dtype);
+    if (ir_op(b->f, v) != OP_where) return cast_strong(b, v, dtype);
     Val c = ir_arg(b->f, v, 0), x = ir_arg(b->f, v, 1), y = ir_arg(b->f, v, 2);
-    if (!is_number(b, x) || !is_number(b, y)) return ir_cast(b->f, v, dtype);
+    if (!is_number(b, x) || !is_number(b, y)) return cast_strong(b, v, dtype);
     x = cast_number(b, x, dtype);
     return x ? ir_where(b->f, c, x, cast_number(b, y, dtype)) : 0;
 }
 
 Val build_cast(Builder *b, Val v, Dtype dtype) {
     if (!v) return 0;
-    return build_is_weak(b, v) ? cast_weak(b, v, dtype) : ir_cast(b->f, v, dtype);
+    return build_is_weak(b, v) ? cast_weak(b, v, dtype) : cast_strong(b, v, dtype);
+}
+
+Val build_rounded(Builder *b, Val v, Dtype dtype) {
+    if (dtype_is_half(dtype)) v = build_strong(b, v);
+    return dtype_is_half(dtype) ? ir_cast(b->f, v, dtype) : build_cast(b, v, dtype);
 }
 
 Val build_strong(Builder *b, Val v) {
@@ -177,7 +209,8 @@ static bool common_dtype(Builder *b, const char *what, const Val *args, uint32_t
         int d = ir_type(b->f, args[k])->dtype, *kind = build_is_weak(b, args[k]) ? &weak : &strong;
         bool mixed = kind == &strong && strong >= DT_f32 && d >= DT_f32 && d != strong;
         if (mixed) {
-            build_fail(b, ST_TYPE, "%s: float32 and float64 do not meet (cast one of %s, %s)", what,
+            build_fail(b, ST_TYPE, "%s: %s and %s do not meet (cast one of %s, %s)", what,
+                       dtype_user_name((Dtype)strong), dtype_user_name((Dtype)d),
                        build_describe(b, args[0]), build_describe(b, args[k]));
             return false;
         }

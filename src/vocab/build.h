@@ -15,7 +15,8 @@ typedef struct {
 } Builder;
 
 Builder *build_new(Arena *takes, const char *name, bool homogeneous);
-/* The finished program: every input, the results and what they need; literals are constants like any. */
+/* The finished program: every input, the results and what they need; literals are constants like any.
+ * Halves become f32 where an input of theirs is read, and halves again where a result of theirs is. */
 Fn *build_program(const Builder *b, Arena *takes);
 
 /* The role is in the name: "src.x" "dst.x" "edge.x" "node.x", else a parameter. */
@@ -40,7 +41,9 @@ Val build_spread(Builder *b, Val v, Set s);
 Val build_strong(Builder *b, Val v);
 /* v as a float: integers become float32. */
 Val build_float(Builder *b, Val v);
+/* As another dtype. To a half without rounding, which is for where it is stored: build_rounded does. */
 Val build_cast(Builder *b, Val v, Dtype dtype);
+Val build_rounded(Builder *b, Val v, Dtype dtype);
 /* "edge values of shape (4, 16)" for messages. */
 const char *build_describe(const Builder *b, Val v);
 /* Feature axis of an axis counted with the row axis; -1 and a message where it is none. */

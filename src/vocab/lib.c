@@ -10,7 +10,7 @@
 static Val lib_cast(Builder *b, const LibCall *c) {
     if (c->num_ints != 1 || c->ints[0] < 0 || c->ints[0] >= NUM_DTYPES)
         return build_fail(b, ST_TYPE, "cast: no such dtype");
-    return build_cast(b, c->args[0], (Dtype)c->ints[0]);
+    return build_rounded(b, c->args[0], (Dtype)c->ints[0]);
 }
 
 /* ---- folds over features: ints = keepdims, axes ---- */
@@ -111,21 +111,14 @@ static Val lib_min(Builder *b, const LibCall *c) {
     return finish(b, &d, call(b, mirror, largest(b, &d, call(b, mirror, d.x, 0)), 0));
 }
 
-static Val truth_count(Builder *b, const Fold *d, bool of) {
-    Val is = call(b, of ? "ne" : "eq", d->x, build_integer(b, 0));
-    return is ? total(b, d, ir_cast(b->f, is, DT_i64)) : 0;
-}
-
-static Val lib_any(Builder *b, const LibCall *c) {
+/* any: 0 < how many are not 0; all: 0 of them are 0. */
+static Val lib_truth(Builder *b, const LibCall *c) {
     Fold d;
+    bool any = !strcmp(c->name, "any");
     if (!fold_args(b, c, &d)) return 0;
-    return finish(b, &d, call(b, "lt", build_integer(b, 0), truth_count(b, &d, true)));
-}
-
-static Val lib_all(Builder *b, const LibCall *c) {
-    Fold d;
-    if (!fold_args(b, c, &d)) return 0;
-    return finish(b, &d, call(b, "eq", truth_count(b, &d, false), build_integer(b, 0)));
+    Val is = call(b, any ? "ne" : "eq", d.x, build_integer(b, 0));
+    Val count = is ? total(b, &d, ir_cast(b->f, is, DT_i64)) : 0;
+    return finish(b, &d, call(b, any ? "lt" : "eq", build_integer(b, 0), count));
 }
 
 enum { MAX_FACTORS = 4096 }; /* each is an operation */
@@ -480,8 +473,8 @@ static const LibEntry table[] = {
     {"prod", lib_prod, 1, 1, true},
     {"max", lib_max, 1, 1, true},
     {"min", lib_min, 1, 1, true},
-    {"any", lib_any, 1, 1, true},
-    {"all", lib_all, 1, 1, true},
+    {"any", lib_truth, 1, 1, true},
+    {"all", lib_truth, 1, 1, true},
     {"logsumexp", lib_logsumexp, 1, 1, true},
     {"softmax", lib_softmax, 1, 1, true},
     {"log_softmax", lib_log_softmax, 1, 1, true},

@@ -25,7 +25,7 @@ static Val lib_leaky_relu(Builder *b, const LibCall *c) {
 static Val lib_sigmoid(Builder *b, const LibCall *c) {
     Val x = build_float(b, c->args[0]);
     if (!x) return 0;
-    Val gone = call(b, "lt", x, number(b, type(b, x)->dtype == DT_f32 ? -88 : -709));
+    Val gone = call(b, "lt", x, number(b, type(b, x)->dtype == DT_f64 ? -709 : -88));
     Val e = call(b, "exp", select(b, gone, number(b, 0), call(b, "neg", x, 0)), 0);
     return select(b, gone, number(b, 0),
                   call(b, "div", number(b, 1), call(b, "add", e, number(b, 1))));

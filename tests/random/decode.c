@@ -46,7 +46,7 @@ void decode_put(Decoder *d, Val v, double size) {
     if (!v) return;
     if (!is_float(d, v)) size = 8;
     if (size > LARGE) {
-        v = tame(d, v, size);
+        v = tame(d, fit_computed(d, v), size);
         size = 4;
     }
     *vec_push(d->f->arena, &d->pool) = v;
@@ -65,7 +65,8 @@ static int64_t most_numel(const Case *c) {
 
 static void add_result(Decoder *d, Val v) {
     Set s = ir_type(d->f, v)->set;
-    if (s != SET_ALL && decode_one_in(d, 3)) v = ir_reduce(d->f, v, fit_map_from(d, s));
+    if (s != SET_ALL && decode_one_in(d, 3))
+        v = ir_reduce(d->f, fit_computed(d, v), fit_map_from(d, s));
     ir_add_result(d->f, arena_printf(d->f->arena, "y%u", d->f->results.len), v);
 }
 

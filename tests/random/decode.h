@@ -33,8 +33,10 @@ Val fit_dtype(Decoder *d, Val v, Dtype t);
 Val fit_shape(Decoder *d, Val v, int rank, const int64_t *dim);
 Val fit_set(Decoder *d, Val v, Set s);
 Val fit_like(Decoder *d, Val v, const Type *t); /* all three */
-Val fit_float(Decoder *d, Val v);
-Map fit_map_from(Decoder *d, Set edges); /* one of the maps that start there */
+Val fit_float(Decoder *d, Val v);               /* never a half */
+Val fit_number(Decoder *d, Val v);              /* neither bool nor half */
+Val fit_computed(Decoder *d, Val v);            /* no half */
+Map fit_map_from(Decoder *d, Set edges);        /* one of the maps that start there */
 Set fit_edges(Decoder *d);
 bool fit_is_edges(const Decoder *d, Set s);
 

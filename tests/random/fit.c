@@ -9,10 +9,16 @@ bool fit_has_extent(const Type *t) {
     return false;
 }
 
-/* Sums do not take bool. */
+Val fit_computed(Decoder *d, Val v) {
+    return ir_cast(d->f, v, dtype_computed((Dtype)ir_type(d->f, v)->dtype));
+}
+
+Val fit_number(Decoder *d, Val v) {
+    return ir_type(d->f, v)->dtype == DT_bool ? ir_cast(d->f, v, DT_i32) : fit_computed(d, v);
+}
+
 static Val sum_axes(Decoder *d, Val v, uint32_t axes) {
-    if (ir_type(d->f, v)->dtype == DT_bool) v = ir_cast(d->f, v, DT_i32);
-    return ir_fsum(d->f, v, axes);
+    return ir_fsum(d->f, fit_number(d, v), axes);
 }
 
 Val fit_plain(Decoder *d, Val v) {
@@ -79,6 +85,7 @@ static Map map_to_nodes(Decoder *d, Set edges, Set nodes) {
 }
 
 static Val reduce_by(Decoder *d, Val v, Map m) {
+    v = fit_computed(d, v);
     if (ir_type(d->f, v)->dtype != DT_bool && decode_one_in(d, 6))
         return ir_part(d->f, ir_rmax(d->f, v, m), 0);
     return ir_reduce(d->f, v, m);
@@ -104,7 +111,7 @@ Val fit_like(Decoder *d, Val v, const Type *given) {
 }
 
 Val fit_float(Decoder *d, Val v) {
-    if (dtype_is_float((Dtype)ir_type(d->f, v)->dtype)) return v;
+    if (dtype_is_float((Dtype)ir_type(d->f, v)->dtype)) return fit_computed(d, v);
     bool single = d->c->data != DATA_smooth && decode_byte(d, 4) < 3;
     return ir_cast(d->f, v, single ? DT_f32 : DT_f64);
 }

@@ -73,8 +73,10 @@ static double directional(Line *l, const Fn *joint, double *scale) {
 /* Every float on the way from an input to a result is a double. */
 static bool is_double(const Fn *f) {
     for (Val v = 1; v < ir_count(f); v++)
-        for (uint32_t k = 0; k < ir_node(f, v)->num_results; k++)
-            if (ir_node(f, v)->types[k].dtype == DT_f32) return false;
+        for (uint32_t k = 0; k < ir_node(f, v)->num_results; k++) {
+            Dtype d = (Dtype)ir_node(f, v)->types[k].dtype;
+            if (dtype_is_float(d) && d != DT_f64) return false;
+        }
     return true;
 }
 

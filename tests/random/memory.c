@@ -2,6 +2,7 @@
 #include "random.h"
 
 #include "base/hash.h"
+#include "ir/element.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -124,23 +125,21 @@ static int64_t int_value(uint64_t h, const Case *c) {
 }
 
 void array_set(const Array *a, int64_t i, double x) {
-    float f = (float)x;
-    if (a->dtype == DT_f32) memcpy(array_at(a, i), &f, sizeof f);
-    else memcpy(array_at(a, i), &x, sizeof x);
+    element_set_float((Dtype)a->dtype, array_at(a, i), x);
 }
 
 double array_get(const Array *a, int64_t i) {
     const char *p = array_at(a, i);
-    float f;
-    double d;
     int32_t n;
     int64_t w;
     switch ((Dtype)a->dtype) {
     case DT_bool: return *p;
     case DT_i32: return memcpy(&n, p, sizeof n), n;
     case DT_i64: return memcpy(&w, p, sizeof w), (double)w;
-    case DT_f32: return memcpy(&f, p, sizeof f), f;
-    case DT_f64: return memcpy(&d, p, sizeof d), d;
+    case DT_f32:
+    case DT_f64:
+    case DT_f16:
+    case DT_bf16: return element_get_float((Dtype)a->dtype, p);
     case NUM_DTYPES: break;
     }
     TIGA_UNREACHABLE("an array of no dtype");

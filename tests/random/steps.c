@@ -26,10 +26,10 @@ static int shape(Decoder *d, int64_t *dim) {
 }
 
 static Dtype dtype(Decoder *d) {
-    static const uint8_t usual[] = {DT_f32, DT_f32, DT_f32,  DT_f64,
-                                    DT_i32, DT_i64, DT_bool, DT_f32};
+    static const uint8_t usual[] = {DT_f32, DT_f32,  DT_f32, DT_f64, DT_i32,
+                                    DT_i64, DT_bool, DT_f32, DT_f16, DT_bf16};
     Dtype t = usual[decode_byte(d, sizeof usual)];
-    return t == DT_f32 && d->c->data == DATA_smooth ? DT_f64 : t;
+    return dtype_is_float(t) && d->c->data == DATA_smooth ? DT_f64 : t;
 }
 
 static Set any_set(Decoder *d) {
@@ -173,7 +173,7 @@ static void elementwise(Decoder *d) {
     if (op_info[op].traits & NARY) n += decode_byte(d, 8) / 3;
     Type t = type(d, a);
     if (decode_one_in(d, 3) && (t.set == SET_ALL || !fit_is_edges(d, t.set))) t.set = fit_edges(d);
-    t.dtype = (uint8_t)operand_dtype(d, op, a);
+    t.dtype = (uint8_t)dtype_computed(operand_dtype(d, op, a));
     for (uint32_t k = 0; k < n; k++) {
         Type mine = sel && k == 0 ? type_with_dtype(t, DT_bool) : t;
         Val v = k == sel ? a : decode_one_in(d, 5) ? number(d, mine) : decode_pick(d);
@@ -281,12 +281,8 @@ static void concat(Decoder *d) {
     decode_put(d, ir_concat(d->f, parts, n, (int)axis), size);
 }
 
-static Val no_bool(Decoder *d, Val v) {
-    return ir_type(d->f, v)->dtype == DT_bool ? ir_cast(d->f, v, DT_i32) : v;
-}
-
 static void feature_fold(Decoder *d) {
-    Val v = no_bool(d, decode_pick(d));
+    Val v = fit_number(d, decode_pick(d));
     const Type t = type(d, v);
     uint32_t axes = decode_byte(d, 1u << t.rank);
     if (axes == 0) axes = (1u << t.rank) - 1;
@@ -296,7 +292,7 @@ static void feature_fold(Decoder *d) {
 }
 
 static void cumsum(Decoder *d) {
-    Val v = no_bool(d, decode_pick(d));
+    Val v = fit_number(d, decode_pick(d));
     const Type t = type(d, v);
     if (t.rank == 0) return;
     uint32_t axis = decode_byte(d, t.rank);
@@ -339,7 +335,7 @@ static void take(Decoder *d) {
 }
 
 static void put(Decoder *d) {
-    Val g = no_bool(d, decode_pick(d)), v = decode_pick(d);
+    Val g = fit_number(d, decode_pick(d)), v = decode_pick(d);
     const Type t = type(d, g);
     int64_t rows = 1 + decode_byte(d, 5), n = type_numel(&t);
     int rank = t.rank ? (int)decode_byte(d, t.rank) : 0;
@@ -394,6 +390,7 @@ static void gather(Decoder *d) {
 static Val start(Decoder *d, double *size) {
     Val v = decode_pick(d);
     *size = decode_size(d, v);
+    v = fit_computed(d, v);
     Set s = ir_type(d->f, v)->set;
     if (s == SET_ALL || (!fit_is_edges(d, s) && decode_byte(d, 4))) v = fit_set(d, v, fit_edges(d));
     return v;
@@ -407,7 +404,7 @@ static void reduce(Decoder *d) {
 
 static void rmax(Decoder *d) {
     double size;
-    Val v = no_bool(d, start(d, &size));
+    Val v = fit_number(d, start(d, &size));
     v = ir_rmax(d->f, v, fit_map_from(d, ir_type(d->f, v)->set));
     if (decode_one_in(d, 3)) decode_put(d, ir_part(d->f, v, 1), 8);
     decode_put(d, ir_part(d->f, v, 0), size);
@@ -526,8 +523,8 @@ static Val dense_move(Decoder *d, Val v) {
     }
     uint32_t axis = decode_byte(d, t.rank);
     if (!dim_is_set(t.dim[axis]) && t.dtype != DT_bool && decode_byte(d, 2))
-        return ir_cumsum(d->f, v, (int)axis, axis & 1);
-    return dim_is_set(t.dim[axis]) ? ir_neg(d->f, no_bool(d, v))
+        return ir_cumsum(d->f, fit_computed(d, v), (int)axis, axis & 1);
+    return dim_is_set(t.dim[axis]) ? ir_neg(d->f, fit_number(d, v))
                                    : ir_concat(d->f, (Val[]){v, v}, 2, (int)axis);
 }
 
@@ -544,13 +541,13 @@ static Val dense_product(Decoder *d, Val v) {
 }
 
 static Val dense_fold(Decoder *d, Val v) {
-    const Type t = type(d, v = no_bool(d, v));
+    const Type t = type(d, v = fit_number(d, v));
     uint32_t axes = decode_byte(d, 1u << t.rank);
     return decode_one_in(d, 3) ? ir_fmax(d->f, v, axes) : ir_fsum(d->f, v, axes);
 }
 
 static Val dense_spread(Decoder *d, Val v) {
-    Type t = type(d, v);
+    Type t = type(d, v = fit_computed(d, v));
     t.dim[0] = t.rank && !dim_is_set(t.dim[0]) ? t.dim[0] : 1;
     const char *name = arena_printf(d->f->arena, "x%u", d->num_inputs++);
     for (int k = 0; k < t.rank; k++)

@@ -244,8 +244,10 @@ static void draw(Trust *t, const Fn *f, int number) {
 
 /* ---- what sites reach ---- */
 
+/* A rounding to a half may go one way or the other: no matter where it is stored, a step where it is read. */
 static bool is_step(const Fn *f, Val v) {
     const Node *n = ir_node(f, v);
+    if (n->op == OP_cast && dtype_is_half((Dtype)ir_type(f, n->args[0])->dtype)) return true;
     bool to_int = !dtype_is_float((Dtype)ir_type(f, v)->dtype);
     bool steps = n->op == OP_floor || n->op == OP_ceil || n->op == OP_sign ||
                  n->op == OP_floordiv || n->op == OP_mod;
@@ -328,14 +330,16 @@ bool array_same(const Array *a, const Array *b, bool zeros_differ, int64_t *i) {
 /* What an honest difference is at element i; NaN: anything. Disturbances can cancel in every draw, so a
  * few roundings of the result are allowed anyway. */
 static double allowance(const Array *const *draws, const Array *want, int64_t i) {
-    bool single = want->dtype == DT_f32;
-    double x = array_get(want, i), most = 0, least = single ? 0x1p-140 : 0x1p-1060;
+    static const double eps[NUM_DTYPES] = {
+        [DT_f32] = FLT_EPSILON, [DT_f64] = DBL_EPSILON, [DT_f16] = 0x1p-10, [DT_bf16] = 0x1p-7};
+    double x = array_get(want, i), most = 0;
+    double least = want->dtype == DT_f16 ? 0x1p-22 : want->dtype == DT_f64 ? 0x1p-1060 : 0x1p-130;
     for (int k = 0; k < NUM_DRAWS; k++) {
         double y = array_get(draws[k], i);
         if (!same_class(x, y)) return NAN;
         if (isfinite(x)) most = fmax(most, fabs(x - y));
     }
-    double own = isfinite(x) ? 4 * (single ? FLT_EPSILON : DBL_EPSILON) * fabs(x) : 0;
+    double own = isfinite(x) ? 4 * eps[want->dtype] * fabs(x) : 0;
     return WIDTH * most + own + least;
 }
 

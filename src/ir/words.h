@@ -1,7 +1,7 @@
 /* The words of prim.h in C, on one scalar: function <word>_<dtype>, chosen by the macro D that stands
  * for a dtype's name at the place of use. With them vmath.inc's functions, exp_f32, exp_f64, ... */
-#ifndef TIGA_INTERP_WORDS_H
-#define TIGA_INTERP_WORDS_H
+#ifndef TIGA_IR_WORDS_H
+#define TIGA_IR_WORDS_H
 
 #include "ir/prim.h"
 
@@ -70,8 +70,6 @@ INT_WORDS(i32, int32_t, uint32_t)
 INT_WORDS(i64, int64_t, uint64_t)
 typedef bool VT_i1;
 static inline bool not_i1(bool a) { return !a; }
-#undef FLOAT_WORDS
-#undef INT_WORDS
 
 #undef NAN
 #define VT FN(VT)
