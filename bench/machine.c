@@ -62,7 +62,8 @@ static double fastest(void *(*work)(void *arg)) {
     for (int r = 0; r < ROUNDS; r++) {
         pthread_t thread[MAX_THREADS];
         double start = now();
-        for (intptr_t t = 1; t < num_threads; t++) pthread_create(&thread[t], NULL, work, (void *)t);
+        for (intptr_t t = 1; t < num_threads; t++)
+            pthread_create(&thread[t], NULL, work, (void *)t);
         work(NULL);
         for (int t = 1; t < num_threads; t++) pthread_join(thread[t], NULL);
         double took = now() - start;

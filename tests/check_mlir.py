@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 FLOAT = re.compile(r"(-?\d+\.\d*(?:[eE][+-]?\d+)?) : (f32|f64)")
+LISTS = re.compile(r'"gf_tensor\.(?=concat")|"gf_mp\.(?=row_scan")')
 PROPERTIES = re.compile(r" <\{.*?\}>(?= :| \()")
 
 
@@ -41,7 +42,7 @@ def compare(ours, theirs):
 
 def without_properties(text):
     """Dynamic dialects have no properties, and no operand lists of several types."""
-    return PROPERTIES.sub("", text).replace('"gf_tensor.concat"', '"gf_list.concat"')
+    return LISTS.sub('"gf_list.', PROPERTIES.sub("", text))
 
 
 def check_irdl(mlir_opt, tiga_opt, text, folder):

@@ -40,7 +40,7 @@ typedef enum {
 
 typedef enum { CLASS_frame, CLASS_elem, CLASS_shape, CLASS_along } OpClass;
 typedef enum { S_num, S_flt, S_cmp, S_bit, S_test, S_sel, S_key } Signature; /* of ELEM rows */
-enum { COMM = 1, NARY = 2 };                                          /* traits */
+enum { COMM = 1, NARY = 2 };                                                 /* traits */
 
 typedef struct {
     const char *name; /* mnemonic of op.def */
