@@ -309,7 +309,6 @@ static void random_features(void **state) {
     }
 }
 
-/* Dense values far beyond a stack. */
 /* A sum of -0 alone is -0, whatever the lanes without an element hold. */
 static void sums_of_minus_zero(void **state) {
     (void)state;
@@ -320,6 +319,7 @@ static void sums_of_minus_zero(void **state) {
             Val zeros = ir_neg(f, ir_cast(f, ir_lt(f, x, x), (Dtype)d));
             ir_add_result(f, "y", ir_fsum(f, zeros, 1));
             check_program("sum of -0", f, &plain, (Check){.fill = FILL_noise});
+            ir_free(f);
         }
 }
 
@@ -335,9 +335,11 @@ static void runs_across_rows(void **state) {
             Val run = ir_slice(f, row, (int64_t[]){first, count, 1});
             ir_add_result(f, "y", ir_add(f, run, run));
             check_program("run", f, &plain, (Check){.fill = FILL_noise});
+            ir_free(f);
         }
 }
 
+/* Dense values far beyond a stack. */
 static void large_dense_values(void **state) {
     (void)state;
     Fn *f = program();

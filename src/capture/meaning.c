@@ -443,7 +443,7 @@ static const Fn *read_part(Meaning *m, const Line *line) {
     return NULL;
 }
 
-/* lift and finalize may be left out where the state is the message itself. */
+/* lift and finalize may be left out where the state is one component, the message itself. */
 static const Fn *default_part(Meaning *m, const char *part) {
     Builder *b = build_new(m->arena, part, true);
     const char *name = !strcmp(part, "lift") ? "m0" : "s0";
@@ -457,9 +457,12 @@ static Reducer *own_reducer(Meaning *m, const Expr *e, const Call *c) {
     Reducer *r;
     for (int k = 0; k < 4; k++) {
         const Line *line = formula_part(m->formula, e->text, parts[k]);
-        if (!line && (k == 0 || k == 2)) {
+        uint32_t n = k ? regions[0]->results.len : 1; /* components of the state */
+        if (!line && (k == 0 || k == 2 || n > 1)) {
             m->at = e->at;
-            build_fail(m->b, ST_NAME, "reducer '%s' has no line %s.%s", e->text, e->text, parts[k]);
+            build_fail(m->b, ST_NAME, "reducer '%s' has no line %s.%s%s", e->text, e->text,
+                       parts[k],
+                       n > 1 && k != 2 ? ", which a state of several components needs" : "");
             return NULL;
         }
         if (line) m->at = line->at;
