@@ -301,6 +301,16 @@ void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
     if (whole * lanes < n) fn(e, emit_fixed_block(e, n, whole), ctx);
 }
 
+void emit_each(Emit *e, int64_t num, bool unrolled, EachFn *fn, void *ctx) {
+    if (unrolled) {
+        for (int64_t r = 0; r < num; r++) fn(e, emit_i64(e, r), ctx);
+        return;
+    }
+    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, num), emit_i64(e, 1));
+    fn(e, l.index, ctx);
+    emit_loop_end(e, &l);
+}
+
 /* ---- memo ---- */
 
 LLVMValueRef memo_get(const Emit *e, Val v, int64_t key) {

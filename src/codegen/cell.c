@@ -66,6 +66,13 @@ void cell_store(Emit *e, int cell, Block b, LLVMValueRef value) {
                block_align(c, b));
 }
 
+static void zero_block(Emit *e, Block b, void *ctx) {
+    int cell = *(const int *)ctx;
+    cell_store(e, cell, b, LLVMConstNull(emit_vec(e, e->cells.data[cell].dtype, b.lanes)));
+}
+
+void cell_zero(Emit *e, int cell) { emit_blocks(e, e->cells.data[cell].n, zero_block, &cell); }
+
 Source cell_source(Emit *e, int cell) {
     LLVMValueRef ptr = cell_pointer(e, cell);
     const Cell *c = &e->cells.data[cell];

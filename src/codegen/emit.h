@@ -203,6 +203,9 @@ typedef void BlockFn(Emit *e, Block b, void *ctx);
 void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx);
 Block emit_fixed_block(Emit *e, int64_t n, int64_t number);
 void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx); /* a loop in any case */
+/* fn for each of num rows, from row 0 up: unrolled, or a loop. */
+typedef void EachFn(Emit *e, LLVMValueRef row, void *ctx);
+void emit_each(Emit *e, int64_t num, bool unrolled, EachFn *fn, void *ctx);
 
 /* ---- memo ---- */
 enum { KEY_pointer = INT64_MIN, KEY_filled, KEY_copied };
@@ -228,6 +231,7 @@ int cell_new(Emit *e, Dtype d, int64_t n, CellHome home);
 LLVMValueRef cell_load(Emit *e, int cell, Block b);
 LLVMValueRef cell_load_from(Emit *e, int cell, Block b); /* merge's second state */
 void cell_store(Emit *e, int cell, Block b, LLVMValueRef value);
+void cell_zero(Emit *e, int cell);
 uint64_t cell_padded(const Emit *e, const Cell *c); /* elements */
 uint64_t cell_bytes(const Emit *e, const Cell *c);
 LLVMValueRef cell_pointer(Emit *e, int cell); /* makes a local one on first use */
@@ -266,6 +270,8 @@ int64_t view_index(const View *w, int64_t i); /* where element i lies, in elemen
 LLVMValueRef view_element(Emit *e, const View *w, LLVMValueRef i);
 /* The memory from element `at` on; `reach` elements of it are read where `at` is not a constant. */
 Source view_advance(Emit *e, Source s, LLVMValueRef at, uint64_t reach);
+/* Elements from the first of w to its last, for view_advance. */
+uint64_t view_reach(const View *w);
 /* Without axes of extent 1, neighbouring axes merged. */
 View view_coalesce(const View *w);
 

@@ -116,38 +116,27 @@ static void store_result(Emit *e, const Fold *f, LLVMValueRef i, LLVMValueRef va
     emit_store(e, emit_at(e, ptr, at), f->dtype, value, 1, 1, (unsigned)dtype_size(f->dtype));
 }
 
-static void result_across(Emit *e, const Fold *f, LLVMValueRef i) {
-    View c = view_coalesce(&f->reduced);
-    uint64_t reach = 1;
-    for (int k = 0; k < c.rank; k++) reach += (uint64_t)((c.dim[k] - 1) * c.stride[k]);
+static void result_across(Emit *e, LLVMValueRef i, void *ctx) {
+    const Fold *f = ctx;
     LLVMValueRef at = view_element(e, &f->kept, i);
-    store_result(e, f, i, fold_across(e, f, view_advance(e, f->source, at, reach)));
+    Source source = view_advance(e, f->source, at, view_reach(&f->reduced));
+    store_result(e, f, i, fold_across(e, f, source));
 }
 
 static void all_across(Emit *e, Fold *f) {
     int64_t num = view_numel(&f->kept);
-    LLVMValueRef zero = emit_i64(e, 0);
-    if (f->direct) {
-        store_result(e, f, zero, fold_across(e, f, (Source){0}));
-    } else if (num * emit_num_blocks(e, f->n) <= UNROLLED) {
-        for (int64_t i = 0; i < num; i++) result_across(e, f, emit_i64(e, i));
-    } else {
-        Loop l = emit_loop(e, zero, emit_i64(e, num), emit_i64(e, 1));
-        result_across(e, f, l.index);
-        emit_loop_end(e, &l);
-    }
+    bool few = num * emit_num_blocks(e, f->n) <= UNROLLED;
+    if (f->direct) store_result(e, f, emit_i64(e, 0), fold_across(e, f, (Source){0}));
+    else emit_each(e, num, few, result_across, f);
 }
 
 /* ---- along ---- */
 
 static LLVMValueRef column(Emit *e, const Fold *f, LLVMValueRef r, Block b) {
-    View c = view_coalesce(&f->kept);
-    uint64_t reach = 1;
-    for (int k = 0; k < c.rank; k++) reach += (uint64_t)((c.dim[k] - 1) * c.stride[k]);
     LLVMValueRef at = emit_add(e, view_element(e, &f->reduced, r), emit_i64(e, f->kept.offset));
     View kept = f->kept;
     kept.offset = 0;
-    return view_load(e, &kept, view_advance(e, f->source, at, reach), b);
+    return view_load(e, &kept, view_advance(e, f->source, at, view_reach(&kept)), b);
 }
 
 /* Elements 16 .. n - 1 in a loop: n is a multiple of 16 up to what is left for the caller. */

@@ -84,7 +84,9 @@ static void tile(Emit *e, const Matmul *m, int num, int64_t first_block) {
     }
 }
 
-static void one_row(Emit *e, Matmul *m) {
+static void one_row(Emit *e, LLVMValueRef row, void *ctx) {
+    Matmul *m = ctx;
+    m->row = row;
     unsigned lanes = emit_lanes(e, m->width);
     int64_t num = emit_num_blocks(e, m->width), whole = m->width / lanes / TILE * TILE;
     if (num > TILE) {
@@ -174,16 +176,11 @@ static void take_vectors(Emit *e, Matmul *m, Val v, bool turned) {
     }
 }
 
-static void zero_block(Emit *e, Block b, void *ctx) {
-    int cell = *(const int *)ctx;
-    cell_store(e, cell, b, LLVMConstNull(emit_vec(e, e->cells.data[cell].dtype, b.lanes)));
-}
-
 void matmul_fill(Emit *e, Val v) {
     Val a = ir_arg(e->f, v, 0), b = ir_arg(e->f, v, 1);
     Matmul m = {.cell = e->info[v].cell};
     if (e->info[a].n == 0 || e->info[b].n == 0) {
-        emit_blocks(e, e->info[v].n, zero_block, &m.cell);
+        cell_zero(e, m.cell);
         return;
     }
     bool turned;
@@ -192,15 +189,5 @@ void matmul_fill(Emit *e, Val v) {
     m.a = factor_view(e, turned ? b : a, turned);
     m.a_source = view_source(e, m.a.base);
     sides(e, v, &m);
-    if (m.num_rows <= FEW_ROWS) {
-        for (int64_t i = 0; i < m.num_rows; i++) {
-            m.row = emit_i64(e, i);
-            one_row(e, &m);
-        }
-        return;
-    }
-    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, m.num_rows), emit_i64(e, 1));
-    m.row = l.index;
-    one_row(e, &m);
-    emit_loop_end(e, &l);
+    emit_each(e, m.num_rows, m.num_rows <= FEW_ROWS, one_row, &m);
 }

@@ -24,10 +24,8 @@ static LLVMValueRef place_of(Emit *e, const Running *s, LLVMValueRef k) {
 static LLVMValueRef fetch(Emit *e, const Running *s, LLVMValueRef k, Block b) {
     LLVMValueRef along = emit_mul(e, place_of(e, s, k), emit_i64(e, s->stride));
     LLVMValueRef at = emit_add(e, view_element(e, &s->outer, s->row), emit_i64(e, s->offset));
-    View c = view_coalesce(&s->inner);
-    uint64_t reach = 1;
-    for (int i = 0; i < c.rank; i++) reach += (uint64_t)((c.dim[i] - 1) * c.stride[i]);
-    return view_load(e, &s->inner, view_advance(e, s->source, emit_add(e, at, along), reach), b);
+    at = emit_add(e, at, along);
+    return view_load(e, &s->inner, view_advance(e, s->source, at, view_reach(&s->inner)), b);
 }
 
 static void put(Emit *e, const Running *s, LLVMValueRef k, Block b, LLVMValueRef value) {
@@ -82,10 +80,12 @@ static void scan_block(Emit *e, Block b, void *ctx) {
     emit_loop_end(e, &l);
 }
 
-static void scan_row(Emit *e, const Running *s) {
+static void scan_row(Emit *e, LLVMValueRef row, void *ctx) {
+    Running *s = ctx;
+    s->row = row;
     bool few = s->count <= FEW && s->count * emit_num_blocks(e, s->width) <= FEW_VECTORS;
     if (few && !emit_rolled(e, s->width)) scan_few(e, s);
-    else emit_block_loop(e, s->width, scan_block, (void *)s);
+    else emit_block_loop(e, s->width, scan_block, s);
 }
 
 void scan_fill(Emit *e, Val v) {
@@ -104,15 +104,5 @@ void scan_fill(Emit *e, Val v) {
                  .cell = e->info[v].cell};
     s.width = view_numel(&s.inner);
     int64_t rows = view_numel(&s.outer);
-    if (rows <= FEW_ROWS) {
-        for (int64_t r = 0; r < rows; r++) {
-            s.row = emit_i64(e, r);
-            scan_row(e, &s);
-        }
-        return;
-    }
-    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, rows), emit_i64(e, 1));
-    s.row = l.index;
-    scan_row(e, &s);
-    emit_loop_end(e, &l);
+    emit_each(e, rows, rows <= FEW_ROWS, scan_row, &s);
 }

@@ -53,8 +53,8 @@ static void copy_block(Emit *e, Block b, void *ctx) {
     LLVMValueRef from =
         emit_add(e, view_element(e, &from_outer, c->row), emit_i64(e, c->from.offset));
     LLVMValueRef to = emit_add(e, view_element(e, &to_outer, c->row), emit_i64(e, c->to.offset));
-    uint64_t reach = (uint64_t)((run.dim[0] - 1) * run.stride[0] + 1);
-    LLVMValueRef value = view_load(e, &run, view_advance(e, c->source, from, reach), b);
+    Source source = view_advance(e, c->source, from, view_reach(&run));
+    LLVMValueRef value = view_load(e, &run, source, b);
     int64_t stride = c->to.stride[last];
     to = emit_add(e, to, emit_mul(e, b.offset, emit_i64(e, stride)));
     LLVMValueRef ptr = cell_address(e, c->cell, to);
@@ -62,21 +62,17 @@ static void copy_block(Emit *e, Block b, void *ctx) {
     else store_scattered(e, ptr, c->source.dtype, value, b, stride);
 }
 
+static void copy_row(Emit *e, LLVMValueRef row, void *ctx) {
+    Copy *c = ctx;
+    c->row = row;
+    emit_blocks(e, c->from.dim[c->from.rank - 1], copy_block, c);
+}
+
 static void copy_rows(Emit *e, Copy *c) {
     merge_last(c);
     View outer = view_axes(&c->from, 0, c->from.rank - 1);
-    int64_t rows = view_numel(&outer), run = c->from.dim[c->from.rank - 1];
-    if (rows <= FEW_ROWS) {
-        for (int64_t r = 0; r < rows; r++) {
-            c->row = emit_i64(e, r);
-            emit_blocks(e, run, copy_block, c);
-        }
-        return;
-    }
-    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, rows), emit_i64(e, 1));
-    c->row = l.index;
-    emit_blocks(e, run, copy_block, c);
-    emit_loop_end(e, &l);
+    int64_t rows = view_numel(&outer);
+    emit_each(e, rows, rows <= FEW_ROWS, copy_row, c);
 }
 
 /* The elements of `from` to where `to` says. */
@@ -169,11 +165,6 @@ static void fill_concat(Emit *e, Val v) {
 
 /* ---- pad ---- */
 
-static void zero_block(Emit *e, Block b, void *ctx) {
-    int cell = *(const int *)ctx;
-    cell_store(e, cell, b, LLVMConstNull(emit_vec(e, e->cells.data[cell].dtype, b.lanes)));
-}
-
 static void fill_pad(Emit *e, Val v) {
     const Node *n = ir_node(e->f, v);
     View to = own_view(e, v);
@@ -183,7 +174,7 @@ static void fill_pad(Emit *e, Val v) {
         to.offset += low_high_interior[0] * to.stride[k];
         to.stride[k] *= 1 + low_high_interior[2];
     }
-    emit_blocks(e, e->info[v].n, zero_block, &e->info[v].cell);
+    cell_zero(e, e->info[v].cell);
     copy_view(e, view_of(e, n->args[0]), to, e->info[v].cell);
 }
 

@@ -106,12 +106,10 @@ static View inner_view(const View *w) { return view_axes(w, 1, w->rank - 1); }
 
 /* The elements from the start of row `row` on. */
 static Source row_source(Emit *e, const View *w, LLVMValueRef row) {
-    View inner = inner_view(w), c = view_coalesce(&inner);
-    uint64_t reach = 1;
-    for (int k = 0; k < c.rank; k++) reach += (uint64_t)((c.dim[k] - 1) * c.stride[k]);
+    View inner = inner_view(w);
     LLVMValueRef at =
         emit_add(e, emit_mul(e, row, emit_i64(e, w->stride[0])), emit_i64(e, w->offset));
-    return view_advance(e, view_source(e, w->base), at, reach);
+    return view_advance(e, view_source(e, w->base), at, view_reach(&inner));
 }
 
 static LLVMValueRef load_strided(Emit *e, Val v, Val x, LLVMValueRef row, Block b) {
@@ -179,20 +177,18 @@ typedef struct {
     LLVMValueRef number, row, base; /* row `number` of several is row `row` of the table */
 } Rows;
 
-static void for_rows(Emit *e, Val v, const Acc *a, void (*body)(Emit *e, Rows *r)) {
+static void for_rows(Emit *e, Val v, const Acc *a, EachFn *body) {
     int64_t count = e->info[index_of(e, v)].n;
     Rows r = {.v = v, .acc = a};
-    if (count <= FEW_ROWS) {
-        for (int64_t j = 0; j < count; j++) {
-            r.number = emit_i64(e, j);
-            body(e, &r);
-        }
-        return;
-    }
-    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, count), emit_i64(e, 1));
-    r.number = l.index;
-    body(e, &r);
-    emit_loop_end(e, &l);
+    emit_each(e, count, count <= FEW_ROWS, body, &r);
+}
+
+/* The row of the table that row `number` is. */
+static Rows *at_row(Emit *e, LLVMValueRef number, void *ctx) {
+    Rows *r = ctx;
+    r->number = number;
+    r->row = index_at(e, r->v, number);
+    return r;
 }
 
 /* Element b.offset of row `row` of memory that holds rows of v side by side. */
@@ -210,8 +206,8 @@ static void take_block(Emit *e, Block b, void *ctx) {
                      (Dtype)ir_type(e->f, r->v)->dtype, value, b.lanes, b.count);
 }
 
-static void take_row(Emit *e, Rows *r) {
-    r->row = index_at(e, r->v, r->number);
+static void take_row(Emit *e, LLVMValueRef number, void *ctx) {
+    Rows *r = at_row(e, number, ctx);
     emit_blocks(e, row_size(e, r->v), take_block, r);
 }
 
@@ -226,11 +222,9 @@ static LLVMValueRef values_block(Emit *e, const Rows *r, Block b) {
     int first = ir_type(e->f, index_of(e, r->v))->rank;
     rows = view_axes(&w, 0, first);
     inner = view_axes(&w, first, w.rank - first);
-    View c = view_coalesce(&inner);
-    uint64_t reach = 1;
-    for (int k = 0; k < c.rank; k++) reach += (uint64_t)((c.dim[k] - 1) * c.stride[k]);
     LLVMValueRef at = emit_add(e, view_element(e, &rows, r->number), emit_i64(e, w.offset));
-    return view_load(e, &inner, view_advance(e, view_source(e, w.base), at, reach), b);
+    Source source = view_advance(e, view_source(e, w.base), at, view_reach(&inner));
+    return view_load(e, &inner, source, b);
 }
 
 /* sum and rest with x: what the addition loses goes to rest. */
@@ -266,19 +260,14 @@ static void add_block(Emit *e, Block b, void *ctx) {
     store_block(e, beside, d, b, rest);
 }
 
-static void put_row(Emit *e, Rows *r) {
-    r->row = index_at(e, r->v, r->number);
+static void put_row(Emit *e, LLVMValueRef number, void *ctx) {
+    Rows *r = at_row(e, number, ctx);
     emit_blocks(e, row_size(e, r->v), add_block, r);
-}
-
-static void zero_block(Emit *e, Block b, void *ctx) {
-    int cell = *(const int *)ctx;
-    cell_store(e, cell, b, LLVMConstNull(emit_vec(e, e->cells.data[cell].dtype, b.lanes)));
 }
 
 void table_fill(Emit *e, Val v) {
     bool put = ir_op(e->f, v) == OP_put;
-    if (put || num_rows(e, v) == 0) emit_blocks(e, e->info[v].n, zero_block, &e->info[v].cell);
+    if (put || num_rows(e, v) == 0) cell_zero(e, e->info[v].cell);
     if (e->info[v].n > 0 && num_rows(e, v) > 0) for_rows(e, v, NULL, put ? put_row : take_row);
 }
 

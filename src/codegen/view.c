@@ -226,6 +226,12 @@ LLVMValueRef view_element(Emit *e, const View *w, LLVMValueRef i) {
     return decode(e, &c, i, 1);
 }
 
+uint64_t view_reach(const View *w) {
+    uint64_t reach = 1;
+    for (int k = 0; k < w->rank; k++) reach += (uint64_t)((w->dim[k] - 1) * w->stride[k]);
+    return reach;
+}
+
 Source view_advance(Emit *e, Source s, LLVMValueRef at, uint64_t reach) {
     bool known = LLVMIsAConstantInt(at) != NULL;
     s.padded = known ? s.padded - (uint64_t)LLVMConstIntGetSExtValue(at) : reach;
