@@ -22,6 +22,18 @@
 
 #include <cmocka.h>
 
+/* ---- a program over one relation r, of U to V, with edges E ---- */
+
+enum { U = 1, V = 2, E = 3 };
+
+static inline Fn *bipartite(void) {
+    Fn *f = ir_new(arena_new(), "p");
+    assert_int_equal(ir_set(f, "U"), U);
+    assert_int_equal(ir_set(f, "V"), V);
+    assert_int_equal(ir_relation(f, "r", U, V), 0);
+    return f;
+}
+
 /* ---- memory with a guard page behind it ---- */
 
 enum { PAGE = 4096 };

@@ -22,16 +22,6 @@ static void programs_of_the_table(void **state) {
 
 /* ---- widths ---- */
 
-enum { U = 1, V = 2, E = 3 }; /* sets of bipartite programs */
-
-static Fn *bipartite(void) {
-    Fn *f = ir_new(arena_new(), "p");
-    assert_int_equal(ir_set(f, "U"), U);
-    assert_int_equal(ir_set(f, "V"), V);
-    assert_int_equal(ir_relation(f, "r", U, V), 0);
-    return f;
-}
-
 static Val input(Fn *f, const char *name, Dtype d, Set s, int rank, const int64_t *dim) {
     return ir_input(f, name, type_of(d, s, rank, dim));
 }

@@ -4,16 +4,6 @@
 
 #include <stdio.h>
 
-enum { U = 1, V = 2, E = 3 };
-
-static Fn *program(void) {
-    Fn *f = ir_new(arena_new(), "p");
-    ir_set(f, "U");
-    ir_set(f, "V");
-    ir_relation(f, "r", U, V);
-    return f;
-}
-
 static const World plain = {"plain", 12, 9, 60, 13, false};
 
 /* ---- the table ---- */
@@ -55,7 +45,7 @@ static void every_operation(void **state) {
         for (int d = DT_bool; d < NUM_DTYPES; d++) {
             if (!takes(op_info[ops[k]].signature, (Dtype)d)) continue;
             for (int64_t n = 1; n <= 37; n += 36) {
-                Fn *f = program();
+                Fn *f = bipartite();
                 add_op(f, ops[k], (Dtype)d, n == 1 ? E : V, n);
                 check_program(op_info[ops[k]].name, f, &plain, (Check){.fill = FILL_nasty});
                 check_program(op_info[ops[k]].name, f, &plain,
@@ -69,7 +59,7 @@ static void every_cast(void **state) {
     (void)state;
     for (int from = 0; from < NUM_DTYPES; from++)
         for (int to = 0; to < NUM_DTYPES; to++) {
-            Fn *f = program();
+            Fn *f = bipartite();
             ir_add_result(f, "y", ir_cast(f, operand(f, 0, (Dtype)from, V, 19), (Dtype)to));
             Val large =
                 ir_const_like(f, operand(f, 0, (Dtype)from, V, 19), from >= DT_f32 ? 3e18 : 1);
@@ -85,7 +75,7 @@ static void every_cast(void **state) {
 /* The last block of 33 holds one lane, and what it is cut from is wider. */
 static void a_lone_lane_of_a_cast(void **state) {
     (void)state;
-    Fn *f = program();
+    Fn *f = bipartite();
     ir_add_result(f, "y", ir_cast(f, operand(f, 0, DT_i64, SET_ALL, 33), DT_i32));
     ir_add_result(f, "z", ir_cast(f, operand(f, 0, DT_i64, SET_ALL, 33), DT_bool));
     Val wide = operand(f, 2, DT_f64, E, 33); /* as many lanes as it has */
@@ -268,7 +258,7 @@ static Val random_input(Random *r, Set s) {
 }
 
 static Fn *random_program(uint64_t seed) {
-    Random r = {.f = program(), .state = seed + 1, .set = (Set[]){SET_ALL, V, E, E}[seed % 4]};
+    Random r = {.f = bipartite(), .state = seed + 1, .set = (Set[]){SET_ALL, V, E, E}[seed % 4]};
     r.pool[r.num++] = random_input(&r, r.set);
     r.pool[r.num++] = random_input(&r, r.set);
     r.pool[r.num++] = ir_const_like(r.f, r.pool[0], 3);
@@ -314,7 +304,7 @@ static void sums_of_minus_zero(void **state) {
     (void)state;
     for (int64_t n = 1; n < 40; n += 2)
         for (int d = DT_f32; d <= DT_f64; d++) {
-            Fn *f = program();
+            Fn *f = bipartite();
             Val x = operand(f, 0, (Dtype)d, V, n);
             Val zeros = ir_neg(f, ir_cast(f, ir_lt(f, x, x), (Dtype)d));
             ir_add_result(f, "y", ir_fsum(f, zeros, 1));
@@ -329,7 +319,7 @@ static void runs_across_rows(void **state) {
     static const int64_t swap[] = {1, 0}, flat[] = {6};
     for (int64_t first = 0; first < 5; first++)
         for (int64_t count = 1; first + count <= 6; count++) {
-            Fn *f = program();
+            Fn *f = bipartite();
             Val x = ir_input(f, "x", type_of(DT_f32, V, 2, (int64_t[]){2, 3}));
             Val row = ir_reshape(f, ir_transpose(f, x, swap), flat, 1);
             Val run = ir_slice(f, row, (int64_t[]){first, count, 1});
@@ -342,7 +332,7 @@ static void runs_across_rows(void **state) {
 /* Dense values far beyond a stack. */
 static void large_dense_values(void **state) {
     (void)state;
-    Fn *f = program();
+    Fn *f = bipartite();
     Val a = ir_input(f, "a", type_of(DT_f32, SET_ALL, 2, (int64_t[]){700, 900}));
     Val b = ir_input(f, "b", type_of(DT_f32, SET_ALL, 2, (int64_t[]){700, 900}));
     Val sum = ir_add(f, a, b), turned = ir_transpose(f, sum, (int64_t[]){1, 0});

@@ -7,15 +7,7 @@
 
 #include <stdio.h>
 
-enum { U = 1, V = 2, E = 3, ROWS = 5 };
-
-static Fn *program(void) {
-    Fn *f = ir_new(arena_new(), "p");
-    ir_set(f, "U");
-    ir_set(f, "V");
-    ir_relation(f, "r", U, V);
-    return f;
-}
+enum { ROWS = 5 };
 
 static Val scalar(Fn *f, const char *name, Dtype d, Set s) {
     return ir_input(f, name, type_scalar(d, s));
@@ -71,7 +63,7 @@ static void add_uses(Fn *f, Val row, const char *name, int number) {
 }
 
 static Fn *takes_and_puts(Where place, Dtype d) {
-    Fn *f = program();
+    Fn *f = bipartite();
     int number = 0;
     for (int rank = 1; rank <= 3; rank++)
         for (int of = 0; of < 3; of++, number++) {
@@ -118,7 +110,7 @@ static Val some_rows(Fn *f, const char *name, Dtype d, int64_t n) {
 
 /* One put, two and something beside them, several rows an edge, and a put that is wanted itself. */
 static Fn *sums(Dtype d, int64_t n) {
-    Fn *f = program();
+    Fn *f = bipartite();
     const Map maps[] = {map_all(E), map_dst(0), map_src(0)};
     const int64_t wide[] = {2, n}, table[] = {ROWS, n};
     Val i = below(f, scalar(f, "i", DT_i32, E), ROWS),
@@ -174,7 +166,7 @@ static void sums_of_puts(void **state) {
 static void many_ones(void **state) {
     (void)state;
     static const World world = {"ones", 3, 2, 500000, 11, false};
-    Fn *f = program();
+    Fn *f = bipartite();
     Val i = below(f, scalar(f, "i", DT_i32, E), 3), one = ir_const(f, type_scalar(DT_f32, E), 0.1);
     ir_add_result(f, "y", ir_reduce(f, ir_put(f, i, one, 3), map_all(E)));
     check_program("ones", f, &world, (Check){.tolerance = 1e-7});
@@ -277,7 +269,7 @@ static Status run_both(const Fn *given, const Given *in, int num_in, void *const
 
 static void worked_out(void **state) {
     (void)state;
-    Fn *f = program(), *joint;
+    Fn *f = bipartite(), *joint;
     Val table = ir_input(f, "T", type_of(DT_f64, SET_ALL, 2, (int64_t[]){3, 2}));
     Val row = ir_take(f, spread(f, table, E), scalar(f, "k", DT_i32, E));
     Val x = ir_gather(f, ir_input(f, "x", type_of(DT_f64, U, 1, (int64_t[]){2})), map_src(0));
@@ -320,7 +312,7 @@ static Val table(Fn *f, int64_t rows, Set s) {
 }
 
 static Fn *looked_up(int64_t rows, Set at, Val (*index)(Fn *f)) {
-    Fn *f = program();
+    Fn *f = bipartite();
     ir_add_result(f, "y", ir_take(f, table(f, rows, at), index(f)));
     return f;
 }
@@ -367,19 +359,19 @@ static void what_is_out_of_range_is_named(void **state) {
 /* What only some rows' edges would read is checked for every row; what none would, too. */
 static void every_element_is_checked(void **state) {
     (void)state;
-    Fn *f = program();
+    Fn *f = bipartite();
     Val row = ir_take(f, table(f, 3, V), scalar(f, "k", DT_i64, V));
     ir_add_result(f, "y", ir_reduce(f, ir_gather(f, row, map_dst(0)), map_dst(0)));
     expect(f, K(3, 0, 0, 0), 3, "index 'k' on V at 0: 3 is out of range for 'T' of 3 rows");
-    f = program();
+    f = bipartite();
     row = ir_take(f, ir_input(f, "T", type_of(DT_f32, SET_ALL, 2, (int64_t[]){3, 2})), k_of_all(f));
     ir_add_result(f, "y", ir_reduce(f, spread(f, row, E), map_dst(0)));
     expect(f, K(3), 0, "index 'k': 3 is out of range for 'T' of 3 rows");
-    f = program();
+    f = bipartite();
     Val none = ir_input(f, "T", type_of(DT_f32, SET_ALL, 2, (int64_t[]){3, 0}));
     ir_add_result(f, "y", ir_take(f, spread(f, none, E), k_of_edges(f)));
     expect(f, K(0, 1, 5), 3, "index 'k' on r.edges at 2: 5 is out of range for 'T' of 3 rows");
-    f = program();
+    f = bipartite();
     Val part = ir_slice(f, ir_take(f, table(f, 3, E), k_of_edges(f)), (int64_t[]){0, 0, 1});
     ir_add_result(f, "y", part);
     expect(f, K(0, 1, 5), 3, "index 'k' on r.edges at 2: 5 is out of range for 'T' of 3 rows");
@@ -387,11 +379,11 @@ static void every_element_is_checked(void **state) {
 
 static void puts_are_checked(void **state) {
     (void)state;
-    Fn *f = program();
+    Fn *f = bipartite();
     Val x = scalar(f, "x", DT_f32, E);
     ir_add_result(f, "y", ir_reduce(f, ir_put(f, k_of_edges(f), x, 3), map_all(E)));
     expect(f, K(0, 3, -1), 3, "index 'k' on r.edges at 1: 3 is out of range for a table of 3 rows");
-    f = program();
+    f = bipartite();
     x = scalar(f, "x", DT_f32, V);
     ir_add_result(f, "y", ir_put(f, scalar(f, "n", DT_i32, V), x, 2));
     expect(f, K(0, 1, 1, -5), 3,
@@ -402,7 +394,7 @@ static void puts_are_checked(void **state) {
 /* Of two lookups the first in the program is named, whichever kernel met one first. */
 static void the_first_is_named(void **state) {
     (void)state;
-    Fn *f = program();
+    Fn *f = bipartite();
     ir_add_result(f, "y", ir_take(f, table(f, 3, E), k_of_edges(f)));
     ir_add_result(f, "z", ir_take(f, table(f, 3, V), scalar(f, "n", DT_i32, V)));
     expect(f, K(0, 0, 8, 9), 3, "index 'k' on r.edges at 2: 8 is out of range for 'T' of 3 rows");
