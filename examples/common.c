@@ -1,5 +1,6 @@
 #include "common.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,12 +38,7 @@ void *zeros(int64_t count, size_t size) {
     return b->data;
 }
 
-tg_array zeros_like(tg_array x) {
-    static const size_t size[] = {1, 4, 8, 4, 8}; /* by dtype */
-    int64_t count = 1;
-    for (int k = 0; k < x.rank; k++) count *= x.shape[k];
-    return tg_dense(zeros(count, size[x.dtype]), x.dtype, x.rank, x.shape);
-}
+float *floats(int64_t count) { return zeros(count, sizeof(float)); }
 
 /* ---- .npy ---- */
 
@@ -170,3 +166,8 @@ static uint64_t next(uint64_t *state) {
 uint64_t stream(uint64_t seed) { return next(&seed); }
 
 float uniform(uint64_t *state) { return (float)(next(state) >> 40) / (1 << 24); }
+
+void glorot(float *w, int64_t rows, int64_t cols, uint64_t *coins) {
+    float bound = sqrtf(6.f / (float)(rows + cols));
+    for (int64_t i = 0; i < rows * cols; i++) w[i] = bound * (2 * uniform(coins) - 1);
+}

@@ -16,8 +16,7 @@ void check(tg_status st);
 /* count zeros of that many bytes each. */
 void *zeros(int64_t count, size_t size);
 
-/* As many zeros as x has numbers, of its dtype and shape. */
-tg_array zeros_like(tg_array x);
+float *floats(int64_t count);
 
 /* The array in folder/name.npy, row-major, little-endian (numpy.lib.format). */
 tg_array read_npy(const char *folder, const char *name);
@@ -37,5 +36,7 @@ Entries read_mtx(const char *path);
  * Lea and Flood, OOPSLA 2014). common.py draws the same numbers. */
 uint64_t stream(uint64_t seed);
 float uniform(uint64_t *stream);
+/* Glorot and Bengio's uniform start (AISTATS 2010) of a rows x cols matrix. */
+void glorot(float *w, int64_t rows, int64_t cols, uint64_t *stream);
 
 #endif

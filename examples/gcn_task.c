@@ -3,6 +3,8 @@
 #include "karate.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Edges with a self loop at each node; their weights. */
@@ -108,4 +110,32 @@ Task karate_task(void) {
     name_args(&t, spread_over(&t, 2 * FRIENDSHIPS, src, dst), one_hot(&t, label),
               share(&t, 2, labelled), share(&t, MEMBERS - 2, all + 1));
     return t;
+}
+
+void drop(const Task *t, float *keep, int64_t hidden, float rate, uint64_t *coins) {
+    const float scale = 1 / (1 - rate);
+    for (int64_t k = 0; k < t->num_entries; k++)
+        t->x[t->place[k]] = uniform(coins) < rate ? 0 : scale * t->entry[k];
+    for (int64_t k = 0; k < t->nodes * hidden; k++) keep[k] = uniform(coins) < rate ? 0 : scale;
+}
+
+tg_call *bind_task(const Task *t, const tg_program *p, const tg_arg *own, size_t num_own) {
+    tg_arg *args = zeros((int64_t)num_own + TASK_ARGS, sizeof *args);
+    memcpy(args, own, num_own * sizeof *own);
+    memcpy(args + num_own, t->args, sizeof t->args);
+    return tg_bind(p, t->graph, args, num_own + TASK_ARGS);
+}
+
+int mean_accuracy(int argc, char **argv, double (*train)(const Task *t, uint64_t seed)) {
+    Task task = argc > 1 ? read_task(argv[1]) : karate_task();
+    uint64_t seeds = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    double sum = 0;
+    for (uint64_t seed = 0; seed < seeds; seed++) {
+        double percent = train(&task, seed);
+        printf("seed %d  accuracy %.1f %%\n", (int)seed, percent);
+        sum += percent;
+    }
+    printf("mean    accuracy %.2f %%\n", sum / (double)seeds);
+    tg_graph_free(task.graph);
+    return 0;
 }

@@ -1,4 +1,4 @@
-/* What gcn.c learns from: nodes to classify, read from .npy files or the karate club's. */
+/* What gcn.c learns from and how it is tried: nodes to classify, read from .npy files or the karate club's. */
 #ifndef EXAMPLES_GCN_TASK_H
 #define EXAMPLES_GCN_TASK_H
 
@@ -25,5 +25,14 @@ typedef struct {
 Task read_task(const char *folder);
 /* The karate club: members 1 and 34 are labelled, features are one-hot. */
 Task karate_task(void);
+
+/* Dropout: the task's features and the nodes x hidden values that are multiplied by keep stay with probability
+ * 1 - rate, scaled up. */
+void drop(const Task *t, float *keep, int64_t hidden, float rate, uint64_t *coins);
+/* tg_bind with the task's arrays beside own. */
+tg_call *bind_task(const Task *t, const tg_program *p, const tg_arg *own, size_t num_own);
+/* The task in the folder argv[1], else the karate club; train gives the accuracy in percent, argv[2] seeds long.
+ * Prints each and their mean; what main returns. */
+int mean_accuracy(int argc, char **argv, double (*train)(const Task *t, uint64_t seed));
 
 #endif
