@@ -134,6 +134,7 @@ class Reducer:
         return f"{type(self).__name__}()"
 
 
+_HALVES = (dtypes.float16.code, dtypes.bfloat16.code)
 _SIMPLE = (int, float, str, bytes, bool, type(None), tuple, dtypes.DType)
 
 
@@ -160,13 +161,22 @@ class _Region:
         return [Value(self.stage, self.builder.input(f"{prefix}{k}", c, ())) for k, c in enumerate(codes)]
 
     def outputs(self, state: Any, what: str) -> list[int]:
-        """Marks the results and gives their dtypes."""
+        """Marks the results, and gives them."""
         if state is None:
             raise TypeError(f"{what}() returns None, expected a state (is a return missing?)")
-        values = [Value(self.stage, self.stage.lift(v)) for v in _as_state(state)]
+        values = [self.stage.lift(v) for v in _as_state(state)]
         for k, v in enumerate(values):
-            self.builder.out(f"out{k}", v._id)
-        return [v.dtype.code for v in values]
+            self.builder.out(f"out{k}", v)
+        return values
+
+    def state_code(self, value: int, number: int) -> int:
+        """The dtype of a component that is lifted as this: halves are computed in float32, and a number is of
+        the messages' dtype unless it is an integer among integers."""
+        (_, _, code, _), weak = self.builder.type(value)
+        kind = dtypes.BY_CODE[code]
+        if weak and (kind.is_float or dtypes.BY_CODE[number].is_float):
+            code = number if dtypes.BY_CODE[number].is_float else dtypes.float32.code
+        return dtypes.float32.code if code in _HALVES else code
 
 
 def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
@@ -174,13 +184,13 @@ def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
     lift, combine, finalize, identity = _Region(), _Region(), _Region(), _Region()
     start = reducer.identity()
     lifted = reducer.lift(*lift.inputs("m", codes))
-    lift.outputs(lifted, "lift")
+    components = lift.outputs(lifted, "lift")
     if len(_as_state(start)) != len(_as_state(lifted)):
         raise ValueError(
             f"{reducer!r}: identity gives {len(_as_state(start))} component(s), but lift gives {len(_as_state(lifted))}"
         )
     identity.outputs(start, "identity")
-    state = [state_code(codes)] * len(_as_state(start))
+    state = [lift.state_code(v, sorted(codes)[-1]) for v in components]
     left, right = combine.inputs("l", state), combine.inputs("r", state)
     combine.outputs(reducer.combine(_like(left, start), _like(right, start)), "combine")
     finalize.outputs(reducer.finalize(_like(finalize.inputs("s", state), start)), "finalize")
@@ -189,12 +199,6 @@ def _capture(reducer: Reducer, count: int, codes: tuple[int, ...]) -> Any:
     if made.doubt():
         warnings.warn(f"{reducer!r}: {made.doubt()}", AlgebraWarning, stacklevel=2)
     return made
-
-
-def state_code(codes: tuple[int, ...]) -> int:
-    """The dtype of a state: the widest of the messages, float32 for what is narrower."""
-    half = (dtypes.float16.code, dtypes.bfloat16.code)
-    return sorted(dtypes.float32.code if c in half else c for c in codes)[-1]
 
 
 # ---- built-ins ----

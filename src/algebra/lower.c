@@ -230,7 +230,8 @@ static Fn *scanned_body(Lower *w, const Scanned *s) {
         state[k] = type_scalar((Dtype)type(w, s->x[k])->dtype, SET_ALL);
     region_inputs(c, 'l', state, n, args);
     region_inputs(c, 'r', state, n, args + n);
-    Fn *all = region_typed(c, w->r->combine, args, n, dtype_computed(w->number), state);
+    Dtype number = dtype_computed(w->number);
+    Fn *all = region_typed(c, w->r->combine, args, n, (Numbers){number, number}, state);
     if (all->status) {
         build_fail(w->b, all->status, "reducer '%s': combine: %s", w->r->name, err_message());
         return all;

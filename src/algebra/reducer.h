@@ -73,8 +73,11 @@ Lowering *library_find(const char *name);
 bool region_inline(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Val *out);
 /* Scalar inputs "l0", "l1", .. of these dtypes. */
 void region_inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *out);
-/* The region as b's results: numbers become `number`; with state given a result has its component's dtype. */
-Fn *region_typed(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Dtype number,
+/* The region as b's results, of the state's dtypes where that is given; else numbers are of `number`'s. */
+typedef struct {
+    Dtype real, whole;
+} Numbers;
+Fn *region_typed(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Numbers number,
                  const Type *state);
 
 #endif

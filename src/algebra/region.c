@@ -51,13 +51,16 @@ void region_inputs(Builder *b, char letter, const Type *types, uint32_t n, Val *
     }
 }
 
-Fn *region_typed(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Dtype number,
+Fn *region_typed(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Numbers number,
                  const Type *state) {
     Val out[REDUCER_MAX_STATE];
     if (!region_inline(b, region, args, num_left, out)) return b->f;
     for (uint32_t k = 0; k < region->results.len; k++) {
-        Val v = build_is_weak(b, out[k]) ? build_cast(b, out[k], number) : out[k];
-        Dtype d = (Dtype)(state ? &state[k] : ir_type(b->f, v))->dtype;
+        Val v = out[k];
+        bool real = dtype_is_float((Dtype)ir_type(b->f, v)->dtype);
+        Dtype d = state ? (Dtype)state[k].dtype : real ? number.real : number.whole;
+        if (build_is_weak(b, v)) v = build_cast(b, v, real && !dtype_is_float(d) ? number.real : d);
+        if (!state) d = (Dtype)ir_type(b->f, v)->dtype;
         ir_add_result(b->f, region->results.data[k].name, build_cast(b, v, dtype_computed(d)));
     }
     return b->f;

@@ -7,6 +7,7 @@
 #include "capture/reducers.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 enum { N = REDUCER_MAX_STATE, NUM_ORDERS = 3 };
 
@@ -94,11 +95,26 @@ static bool holds(Arena *a, const Reducer *r, Part part, bool finite, uint32_t k
     return true;
 }
 
+/* What it reads of other components has cancelled out where the component is proven by itself: such is what
+ * compensates for rounding (Kahan's sum), and is folded as it is written. */
+static bool reads_others(Arena *a, const Fn *combine, uint32_t k) {
+    bool *read = ARENA_ARRAY(a, bool, ir_count(combine));
+    read[combine->results.data[k].val] = true;
+    for (Val v = ir_count(combine) - 1; v > 0; v--) {
+        const Node *n = ir_node(combine, v);
+        if (!read[v]) continue;
+        if (n->op == OP_input && strtoul(n->attr.name + 1, NULL, 10) != k) return true;
+        for (uint32_t i = 0; i < n->num_args; i++) read[n->args[i]] = true;
+    }
+    return false;
+}
+
 static bool find_part(Arena *a, Reducer *r, uint32_t k, double identity) {
+    bool alone = !reads_others(a, r->combine, k);
     for (size_t i = 0; i < NUM_RULES; i++)
         for (uint32_t key = 0; key < r->num_state; key++) {
-            bool fits =
-                rules[i].keys ? key != k && rules[i].keys >> r->part[key].form & 1 : key == k;
+            bool fits = rules[i].keys ? key != k && rules[i].keys >> r->part[key].form & 1
+                                      : key == k && alone;
             if (!fits || !is_neutral(r, k, identity, rules[i].identity)) continue;
             Part part = {rules[i].form, key, rules[i].right};
             if (!holds(a, r, part, rules[i].finite, k)) continue;

@@ -315,6 +315,18 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
 
 /* ---- the functions at given dtypes ---- */
 
+/* What lower.c makes of numbers: reals are of the messages' dtype, and so is all that is folded as it is
+ * written; whole numbers are integers otherwise. */
+static Numbers numbers_beside(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes) {
+    Numbers number = {DT_f32, DT_i64};
+    for (uint32_t k = 0; k < num_dtypes; k++) {
+        if (!dtype_is_float(dtypes[k])) continue;
+        number.real = dtype_computed(dtypes[k]);
+        if (r->form == FORM_general) number.whole = number.real;
+    }
+    return number;
+}
+
 Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes, Regions *out) {
     if (r->lower)
         return err_set(ST_UNSUPPORTED,
@@ -330,7 +342,7 @@ Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes,
     static const char *const names[] = {"identity", "lift", "combine", "finalize"};
     for (int k = 0; k < 4; k++) b[k] = build_new(arena_new(), names[k], true);
     for (uint32_t k = 0; k < num_dtypes; k++) message[k] = type_scalar(dtypes[k], SET_ALL);
-    Dtype number = dtype_is_float(dtypes[0]) ? dtype_computed(dtypes[0]) : DT_f32;
+    Numbers number = numbers_beside(r, dtypes, num_dtypes);
     region_inputs(b[1], 'm', message, num_dtypes, args);
     out->lift = region_typed(b[1], r->lift, args, 0, number, NULL);
     for (uint32_t k = 0; k < r->num_state && k < out->lift->results.len; k++)
