@@ -81,7 +81,7 @@ typedef struct {
     LLVMValueRef quotient, rest; /* toward minus infinity; of a divisor 0 both 0 */
 } Divided;
 
-/* Divisors 0 and -1 are replaced by 1 before: a / -1 is -a, wrapping. */
+/* Divisors 0 and -1 are replaced by 1, which leaves no remainder: a / -1 is -a, wrapping. */
 static Divided divide(Emit *e, LLVMValueRef a, LLVMValueRef b) {
     LLVMValueRef zero = int_const(a, 0), one = int_const(a, 1), minus = int_const(a, UINT64_MAX);
     LLVMValueRef is_zero = EQ(b, zero), is_minus = EQ(b, minus);
@@ -92,7 +92,6 @@ static Divided divide(Emit *e, LLVMValueRef a, LLVMValueRef b) {
     q = SEL(below, SUB(q, one), q);
     r = SEL(below, ADD(r, b), r);
     q = SEL(is_zero, zero, SEL(is_minus, NEG(a), q));
-    r = SEL(OR(is_zero, is_minus), zero, r);
     return (Divided){q, r};
 }
 
