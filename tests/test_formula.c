@@ -128,7 +128,9 @@ static const struct {
     {"out = silu(dst.x * -1e38)", 3, {0, 0, 0}},
     {"out = prod(node.h[2:], axis=-1)", 3, {1, 1, 1}},
     {"out = logsumexp(node.h[2:], axis=-1)", 3, {-INFINITY, -INFINITY, -INFINITY}},
-    {"out = cumsum(node.h, axis=-1)[1]", 3, {3, 7, 11}},
+    {"out = cumsum(node.h, axis=-1)[1] + cumsum(node.h)[0]", 3, {4, 10, 16}},
+    {"out = float32(int64(dst.x) + 9223372036854775800 - 9223372036854775807)", 3, {-6, -5, -4}},
+    {"p.identity() = 1\np.combine(a, b) = a * b\nout = p(src.x)", 3, {3, 2, 2}},
     {"out = W[count(src.x) - 1]", 9, {1, -1, 3, 1, 0, 2, 1, -1, 3}},
     {"k = 2 - count(src.x)\nout = W[k, 1:] + gather(W, k)[0]", 6, {1, 3, 0, 4, 1, 3}},
     {"c = count(src.x) // 2; out = sum(node.h[c] * W[1, 0])", 1, {11}},
@@ -226,7 +228,7 @@ static const struct {
     const char *message; /* contained */
 } wrong[] = {
     {"", ST_SYNTAX, "1:1: expected a formula"},
-    {"out", ST_SYNTAX, "1:4: expected '=', got the end"},
+    {"out", ST_SYNTAX, "1:4: expected '=' (a line is NAME = expression), got the end"},
     {"out = ", ST_SYNTAX, "1:7: expected an expression, got the end"},
     {"out = sum(src.x", ST_SYNTAX, "1:16: expected ',' or ')'"},
     {"out = sum(src.x))", ST_SYNTAX, "1:17: expected an operator or the end of the line, got ')'"},

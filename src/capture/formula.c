@@ -12,6 +12,7 @@
 
 #include "base/locale.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,7 +25,7 @@ typedef struct {
     size_t len;
 } Token;
 
-enum { MAX_DEPTH = 200, MAX_HEIGHT = 1000 };
+enum { MAX_DEPTH = 200, MAX_HEIGHT = 1000, MAX_BRACKETS = MAX_DEPTH + 2 };
 
 typedef struct {
     Arena *arena;
@@ -32,6 +33,7 @@ typedef struct {
     Where here;
     Token tok; /* the one looked at */
     int brackets, depth;
+    Where opened[MAX_BRACKETS]; /* where each open bracket is */
     bool in_part; /* of a reducer, where "NAME = expr" between commas names an intermediate value */
     Status status;
 } Parser;
@@ -78,7 +80,7 @@ static size_t number_length(const char *p) {
 }
 
 static size_t operator_length(const char *p) {
-    static const char *const longer[] = {"...", "**", "//", "<=", ">=", "==", "!="};
+    static const char *const longer[] = {"...", "**", "//", "<=", ">=", "==", "!=", "&&", "||"};
     for (size_t k = 0; k < sizeof longer / sizeof *longer; k++)
         if (!strncmp(p, longer[k], strlen(longer[k]))) return strlen(longer[k]);
     return strchr("+-*/%@<>=&|^~()[],:.", *p) ? 1 : 0;
@@ -115,17 +117,50 @@ static const char *token_text(Parser *s) {
     return text;
 }
 
+/* What other languages write, and formulas otherwise. */
+static const struct {
+    const char *word, *instead;
+} foreign[] = {{"and", "write &, and each comparison in parentheses"},
+               {"or", "write |, and each comparison in parentheses"},
+               {"&&", "write &, and each comparison in parentheses"},
+               {"||", "write |, and each comparison in parentheses"},
+               {"not", "write ~"},
+               {"!", "write ~"},
+               {"if", "write where(condition, x, y)"},
+               {"?", "write where(condition, x, y)"},
+               {".", "there are no methods: write sum(x, axis=-1), transpose(W, 0, 1)"},
+               {"\\", "a line goes on where a bracket is open"}};
+
+static const char *foreign_word(const Parser *s) {
+    for (size_t k = 0; k < sizeof foreign / sizeof *foreign; k++)
+        if (s->tok.len == strlen(foreign[k].word) &&
+            !memcmp(s->tok.start, foreign[k].word, s->tok.len))
+            return foreign[k].instead;
+    return NULL;
+}
+
+static const char *token_shown(Parser *s) {
+    if (s->tok.kind == TOK_end) return "the end";
+    if (s->tok.kind == TOK_line) return "the end of the line";
+    if (s->tok.kind == TOK_bad && (unsigned char)s->tok.start[0] >= 0x7f)
+        return "a byte outside ASCII";
+    const char *instead = foreign_word(s);
+    return arena_printf(s->arena, instead ? "'%.40s' (%s)" : "'%.40s'", token_text(s), instead);
+}
+
 /* "3:7: expected an expression, got ')'"; the first fault stays. */
 static void *expected(Parser *s, const char *what) {
-    if (s->status) return NULL;
-    const char *got = "the end";
-    if (s->tok.kind == TOK_line) got = "the end of the line";
-    else if (s->tok.kind == TOK_bad && (unsigned char)s->tok.start[0] >= 0x7f)
-        got = "a byte outside ASCII";
-    else if (s->tok.kind != TOK_end) got = arena_printf(s->arena, "'%.40s'", token_text(s));
-    s->status = err_set(ST_SYNTAX, "%d:%d: expected %s, got %s", s->tok.at.line, s->tok.at.column,
-                        what, got);
+    if (!s->status)
+        s->status = err_set(ST_SYNTAX, "%d:%d: expected %s, got %s", s->tok.at.line,
+                            s->tok.at.column, what, token_shown(s));
     return NULL;
+}
+
+/* What ends the innermost bracket, which may be lines above. */
+static void *expected_end(Parser *s, const char *end) {
+    Where at = s->opened[s->brackets - 1];
+    return expected(s, arena_printf(s->arena, "',' or '%s' (the bracket opened at %d:%d)", end,
+                                    at.line, at.column));
 }
 
 static bool accept(Parser *s, const char *op) {
@@ -137,13 +172,13 @@ static bool accept(Parser *s, const char *op) {
 /* Line breaks do not count between brackets. */
 static bool open_bracket(Parser *s, const char *op) {
     if (!is_op(s, op)) return false;
-    s->brackets++;
+    s->opened[s->brackets++] = s->tok.at; /* expressions nest less deep than this has places */
     next(s);
     return true;
 }
 
-static bool close_bracket(Parser *s, const char *op, const char *what) {
-    if (!is_op(s, op)) return expected(s, what), false;
+static bool close_bracket(Parser *s, const char *op) {
+    if (!is_op(s, op)) return expected_end(s, op), false;
     s->brackets--;
     next(s);
     return true;
@@ -193,8 +228,9 @@ static const Expr *parse_number(Parser *s) {
     locale_t old = locale_enter_c();
     e->number = strtod(e->text, NULL);
     locale_leave_c(old);
-    e->integer = !strpbrk(e->text, ".eE") && e->number < 0x1p63;
-    if (e->integer) e->whole = strtoll(e->text, NULL, 10);
+    errno = 0;
+    e->whole = strtoll(e->text, NULL, 10);
+    e->integer = !errno && !strpbrk(e->text, ".eE");
     next(s);
     return e;
 }
@@ -227,9 +263,9 @@ static const Expr *parse_call(Parser *s, Expr *e) {
     e->kind = EXPR_call;
     while (!is_op(s, ")")) {
         if (!parse_argument(s, &args, &keywords)) return NULL;
-        if (!accept(s, ",") && !is_op(s, ")")) return expected(s, "',' or ')'");
+        if (!accept(s, ",") && !is_op(s, ")")) return expected_end(s, ")");
     }
-    close_bracket(s, ")", "')'");
+    close_bracket(s, ")");
     e->args = args.data;
     e->num_args = args.len;
     e->keywords = keywords.data;
@@ -245,6 +281,7 @@ static const Expr *parse_name(Parser *s) {
         if (s->tok.kind != TOK_name) return expected(s, "a field's name after '.'");
         e->text = arena_printf(s->arena, "%s.%s", e->text, token_text(s));
         next(s);
+        if (is_op(s, "(")) return expected(s, "an operator (a function's name has no prefix)");
         return e;
     }
     return open_bracket(s, "(") ? parse_call(s, e) : e;
@@ -264,7 +301,7 @@ static bool parse_component(Parser *s, ExprList *values, KeywordList *names) {
 }
 
 /* (x), (x, y), [x, y]. */
-static const Expr *parse_parens(Parser *s, Where at, const char *end, const char *what) {
+static const Expr *parse_parens(Parser *s, Where at, const char *end) {
     ExprList parts = {0};
     KeywordList names = {0};
     bool tuple = *end == ']';
@@ -273,7 +310,7 @@ static const Expr *parse_parens(Parser *s, Where at, const char *end, const char
         if (!parse_component(s, &parts, &names)) return NULL;
         tuple |= is_op(s, ",");
     } while (accept(s, ","));
-    if (!close_bracket(s, end, what)) return NULL;
+    if (!close_bracket(s, end)) return NULL;
     if (!tuple && !names.len) return parts.data[0];
     Expr *e = new_expr(s, EXPR_tuple, at);
     e->args = parts.data;
@@ -286,9 +323,9 @@ static const Expr *parse_parens(Parser *s, Where at, const char *end, const char
 static const Expr *parse_primary(Parser *s) {
     Where at = s->tok.at;
     if (s->tok.kind == TOK_number) return parse_number(s);
-    if (s->tok.kind == TOK_name) return parse_name(s);
-    if (open_bracket(s, "(")) return parse_parens(s, at, ")", "',' or ')'");
-    if (open_bracket(s, "[")) return parse_parens(s, at, "]", "',' or ']'");
+    if (s->tok.kind == TOK_name && !foreign_word(s)) return parse_name(s);
+    if (open_bracket(s, "(")) return parse_parens(s, at, ")");
+    if (open_bracket(s, "[")) return parse_parens(s, at, "]");
     return expected(s, "an expression");
 }
 
@@ -312,12 +349,16 @@ static bool parse_item(Parser *s, Item *item) {
 static const Expr *parse_index(Parser *s, const Expr *of, Where at) {
     Expr *e = new_expr(s, EXPR_index, at);
     VEC(Item) items = {0};
+    bool rest = false;
     do {
         Item item;
+        if (rest && is_op(s, "..."))
+            return expected(s, "a position or a slice ('...' stands once)");
         if (!parse_item(s, &item)) return NULL;
+        rest |= item.rest;
         *vec_push(s->arena, &items) = item;
     } while (accept(s, ","));
-    if (!close_bracket(s, "]", "',' or ']'")) return NULL;
+    if (!close_bracket(s, "]")) return NULL;
     e->args = arena_copy(s->arena, &of, sizeof of);
     e->num_args = 1;
     e->items = items.data;
@@ -408,19 +449,21 @@ static bool is_part(const char *name) {
 
 static bool parse_params(Parser *s, Line *line) {
     VEC(const char *) params = {0};
-    do {
+    while (!is_op(s, ")")) {
         if (s->tok.kind != TOK_name) return expected(s, "a parameter's name"), false;
         *vec_push(s->arena, &params) = token_text(s);
         next(s);
-    } while (accept(s, ","));
+        if (!accept(s, ",")) break;
+    }
     line->params = params.data;
     line->num_params = params.len;
-    return close_bracket(s, ")", "',' or ')'");
+    return close_bracket(s, ")");
 }
 
 static bool parse_left(Parser *s, Line *line) {
     line->at = s->tok.at;
-    if (s->tok.kind != TOK_name) return expected(s, "a name to define"), false;
+    if (s->tok.kind != TOK_name)
+        return expected(s, "a name to define (a line goes on only where a bracket is open)"), false;
     line->name = token_text(s);
     next(s);
     if (!accept(s, ".")) return true;
@@ -445,7 +488,7 @@ static bool parse_line(Parser *s, Line *line) {
     KeywordList names = {0};
     *line = (Line){0};
     if (!parse_left(s, line)) return false;
-    if (!accept(s, "=")) return expected(s, "'='"), false;
+    if (!accept(s, "=")) return expected(s, "'=' (a line is NAME = expression)"), false;
     s->in_part = line->part != NULL;
     do {
         if (!parse_component(s, &values, &names)) return false;

@@ -303,9 +303,13 @@ static bool read_named(Meaning *m, const char *function, const Keyword *k, bool 
         if (c->num_args <= place) c->num_args = place + 1;
         return (c->args[place] = value(m, k->value, on_edges)) != 0;
     }
+    Text own = {.arena = m->arena};
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (!strcmp(named[i].function, function))
+            text_putf(&own, own.len ? ", %s" : "%s", named[i].keyword);
     m->at = k->at;
-    build_fail(m->b, ST_NAME, "no keyword '%s' (axis, keepdims, empty, shape and unbiased exist)",
-               k->name);
+    build_fail(m->b, ST_NAME, "no keyword '%s' (there are: %s)", k->name,
+               own.len ? own.text : "axis, keepdims, empty, shape, unbiased");
     return false;
 }
 
@@ -379,6 +383,10 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
     int dtype = find_dtype(name);
     if (!read_call(m, e, on_edges, &c)) return 0;
     if (dtype < NUM_DTYPES) return cast_call(m, e, &c, (Dtype)dtype);
+    if (!strcmp(name, "softmax") && c.num_args && !ir_type(m->b->f, c.args[0])->rank)
+        return fault(m, e, ST_SHAPE,
+                     "softmax of one operand goes along features, of which it has none: "
+                     "softmax(score, value) goes along the edges");
     if (c.has_empty || c.unbiased)
         return fault(m, e, ST_INVAL,
                      "empty= and unbiased= belong to reducers, which take no axis=");
@@ -388,7 +396,8 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
         return fault(m, e, ST_INVAL,
                      "keepdims= belongs to folds of one operand: sum, mean, max, ...");
     for (uint32_t k = 0; k < c.num_axes; k++) ints[n++] = c.axes[k];
-    if (!strcmp(name, "expand")) name = "broadcast_to";
+    if (c.num_axes > 1 && is_one_of(name, "softmax log_softmax cumsum cat stack unsqueeze flatten"))
+        return build_fail(m->b, ST_INVAL, "%s takes one axis", name);
     if (!strcmp(name, "clamp") && c.num_args == 3 && !c.args[1]) {
         name = "clamp_max";
         c.num_args = 2;
@@ -409,16 +418,21 @@ static void check_part(Meaning *m, const Line *line) {
                 : !strcmp(part, "finalize") ? n == 1
                                             : n > 0;
     if (!fits)
-        build_fail(m->b, ST_INVAL, "%s.%s: %u parameters, expected %s", line->name, part, n,
+        build_fail(m->b, ST_INVAL, "%s.%s: %u parameter%s, expected %s", line->name, part, n,
+                   n == 1 ? "" : "s",
                    !strcmp(part, "identity")   ? "none"
                    : !strcmp(part, "combine")  ? "two states: combine(a, b)"
                    : !strcmp(part, "finalize") ? "the state: finalize(s)"
                                                : "a name for each message");
-    for (uint32_t i = 0; fits && i < n; i++)
+    for (uint32_t i = 0; fits && i < n; i++) {
+        if (name_is_word(line->params[i]))
+            build_fail(m->b, ST_NAME, "%s.%s: no parameter can be named '%s'", line->name, part,
+                       line->params[i]);
         for (uint32_t k = 0; k < i; k++)
             if (!strcmp(line->params[i], line->params[k]))
                 build_fail(m->b, ST_NAME, "%s.%s: two parameters are named '%s'", line->name, part,
                            line->params[i]);
+    }
     const Line *first = formula_part(m->formula, line->name, part);
     if (first != line)
         build_fail(m->b, ST_NAME, "%s.%s is defined already, on line %d", line->name, part,
@@ -482,8 +496,8 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
     Call c;
     if (on_edges)
         return fault(m, e, ST_INVAL,
-                     "a reducer inside a reducer: name its result on a line of its own and gather "
-                     "it with src(..) or dst(..)");
+                     "a reducer inside a reducer: name its result on a line of its own and "
+                     "gather it with src(..) or dst(..)");
     if (!read_call(m, e, true, &c)) return 0;
     Reducer *r = NULL;
     if (call_is_own_reducer(m->formula, e)) r = own_reducer(m, e, &c);
@@ -498,7 +512,11 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
         if (st) return m->b->f->status = st, 0;
     }
     if (!r) return 0;
-    if (c.has_axis || c.has_keep) return fault(m, e, ST_INVAL, "a reducer takes empty= only");
+    if (c.has_axis || c.has_keep)
+        return build_fail(m->b, ST_INVAL,
+                          "%s reduces edges or nodes here, not features: it takes empty= and no "
+                          "axis= or keepdims=",
+                          e->text);
     return reducer_lower(m->b, r, c.args, c.num_args);
 }
 
@@ -512,9 +530,11 @@ static Val gather_call(Meaning *m, const Expr *e, Map map) {
 
 static Val call_value(Meaning *m, const Expr *e, bool on_edges) {
     if (m->b->f->status) return 0;
+    bool to_src = !strcmp(e->text, "src"), to_dst = !strcmp(e->text, "dst");
+    if (m->part && (to_src || to_dst || call_is_own_reducer(m->formula, e)))
+        return fault(m, e, ST_INVAL, "no gather and no reducer stands in a reducer's part");
     if (!m->part && call_is_reducer(m->formula, e)) return reducer_call(m, e, on_edges);
-    if (!m->part && !strcmp(e->text, "src")) return gather_call(m, e, m->b->to_src);
-    if (!m->part && !strcmp(e->text, "dst")) return gather_call(m, e, m->b->to_dst);
+    if (to_src || to_dst) return gather_call(m, e, to_src ? m->b->to_src : m->b->to_dst);
     return call_by_name(m, e, e->text, on_edges);
 }
 

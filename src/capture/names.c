@@ -3,6 +3,7 @@
 #include "capture/names.h"
 
 #include "capture/reducers.h"
+#include "vocab/lib.h"
 
 #include <string.h>
 
@@ -41,6 +42,7 @@ bool call_is_reducer(const Formula *formula, const Expr *e) {
     bool weighted = !strcmp(e->text, "softmax") || !strcmp(e->text, "online_softmax");
     if (call_is_own_reducer(formula, e)) return true;
     if (!weighted && !reducer_is_builtin(e->text)) return false;
+    if (!lib_find(e->text)) return true; /* argmax, median: features have none */
     bool share = e->num_args == 2 && !strcmp(e->text, "quantile");
     return !has_axis(e) && e->num_args == (weighted || share ? 2u : 1u);
 }

@@ -393,8 +393,9 @@ static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint
     if (select && !meet_places(b, name, args, n)) return 0;
     if (op_info[op].signature == S_bit && args[0] &&
         dtype_is_float((Dtype)ir_type(b->f, args[0])->dtype))
-        return build_fail(b, ST_TYPE, "%s: not defined for %s (compare first)", name,
-                          build_describe(b, args[0]));
+        return build_fail(b, ST_TYPE, "%s: not defined for %s (%s)", name,
+                          build_describe(b, args[0]),
+                          op == OP_xor ? "a power is **" : "compare first");
     Val v = ir_emit(b->f, op, args, n, NULL);
     return weak && v && ir_type(b->f, v)->dtype != DT_bool ? mark_weak(b, v) : v;
 }
@@ -416,8 +417,9 @@ Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
     if (fits) return entry->build(b, &(LibCall){entry->name, args, num_args, ints, num_ints});
     if (op) return call_elem(b, op, name, args, num_args);
     if (entry->min_args == entry->max_args)
-        return build_fail(b, ST_INVAL, "%s: %u operands, expected %d", name, num_args,
-                          entry->min_args);
+        return build_fail(b, ST_INVAL, "%s: %u operands, expected %d%s", name, num_args,
+                          entry->min_args,
+                          entry->takes_ints && num_args > 1 ? " (an axis is named: axis=-1)" : "");
     return build_fail(b, ST_INVAL, "%s: %u operands, expected %d to %d", name, num_args,
                       entry->min_args, entry->max_args);
 }

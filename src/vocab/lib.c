@@ -235,13 +235,14 @@ static bool shape_args(Builder *b, const LibCall *c, Val x, bool broadcast, Type
         return false;
     }
     *out = type_of(DT_bool, SET_ALL, (int)(c->num_ints - rows), c->ints + rows);
-    int64_t known = 1, hole = -1;
+    int64_t known = 1, hole = broadcast && out->rank < t->rank ? -2 : -1;
     for (int k = 0; k < out->rank; k++) {
-        if (out->dim[k] >= 0) hole = __builtin_mul_overflow(known, out->dim[k], &known) ? -2 : hole;
-        else if (broadcast && k + t->rank >= out->rank)
-            out->dim[k] = t->dim[k + t->rank - out->rank];
-        else if (hole < 0 && !broadcast) hole = k;
-        else known = 0, hole = -2;
+        int own = broadcast ? k + t->rank - out->rank : -1; /* the axis of x that comes here */
+        if (own >= 0 && out->dim[k] < 0) out->dim[k] = t->dim[own];
+        bool fits = own < 0 || t->dim[own] == 1 || t->dim[own] == out->dim[k];
+        if (out->dim[k] < 0 && hole == -1 && !broadcast) hole = k;
+        else if (out->dim[k] < 0 || !fits || __builtin_mul_overflow(known, out->dim[k], &known))
+            hole = -2;
     }
     int64_t n = type_numel(t);
     if (hole >= 0 && known > 0 && n % known == 0) out->dim[hole] = n / known;
@@ -481,6 +482,7 @@ static const LibEntry table[] = {
     {"norm", lib_norm, 1, 1, true},
     {"reshape", lib_reshape, 1, 1, true},
     {"broadcast_to", lib_broadcast_to, 1, 1, true},
+    {"expand", lib_broadcast_to, 1, 1, true},
     {"permute", lib_permute, 1, 1, true},
     {"transpose", lib_transpose, 1, 1, true},
     {"squeeze", lib_squeeze, 1, 1, true},

@@ -63,9 +63,8 @@ Val lib_index(Builder *b, const LibCall *c) {
 Val lib_cumsum(Builder *b, const LibCall *c) {
     Val x = build_strong(b, c->args[0]);
     bool reverse = c->num_ints == 2 && c->ints[1];
-    if (!x || c->num_ints < 1 || c->num_ints > 2)
-        return x ? build_fail(b, ST_INVAL, "cumsum: name one axis (axis=-1)") : 0;
-    int axis = build_axis(b, c->name, x, c->ints[0]);
+    if (!x || c->num_ints > 2) return x ? build_fail(b, ST_INVAL, "cumsum: axis, reverse") : 0;
+    int axis = build_axis(b, c->name, x, c->num_ints ? c->ints[0] : -1);
     if (axis < 0) return 0;
     if (type(b, x)->dtype <= DT_i32) x = ir_cast(b->f, x, DT_i64);
     return ir_cumsum(b->f, x, axis, reverse);
