@@ -220,7 +220,7 @@ TG_API tg_program *tg_program_new(const char *formula);
  * finds), and what typing a program may give. */
 TG_API tg_program *tg_program_parse(const char *text);
 /* The program that computes p's results and, from a cotangent "cot.<out>" for each name in outs, the
- * gradient "grad.<name>" of each name in wrt, of the array's shape and dtype. Names are separated by spaces.
+ * gradient "grad.<name>" of each name in wrt, of the array's shape and dtype. Names are separated by spaces or commas.
  * The cotangent has the shape and dtype of <out>; that of a single number is 1 where it is not bound. A
  * gradient is a program: apply it again ("grad2.<name>" where a name is taken). O(1) for a formula, whose
  * names are checked with its types, when it runs; else O(operations). TG_ENAME, TG_ETYPE (no float),
@@ -285,7 +285,7 @@ TG_API tg_status tg_program_input(const tg_program *p, size_t k, tg_end *end);
 TG_API tg_status tg_program_result(const tg_program *p, size_t k, tg_end *end);
 
 /* Splits a gradient program for running in two steps: *forward gives the results named in keep
- * (separated by spaces) and node-sized residuals "res.0", "res.1", ...; *backward takes the inputs that it needs, the
+ * (separated by spaces or commas) and node-sized residuals "res.0", "res.1", ...; *backward takes the inputs that it needs, the
  * cotangents and those residuals, and gives the other results. Both are yours, untouched where it fails: TG_EINVAL
  * (no types yet), TG_ENAME. O(operations). */
 TG_API tg_status tg_program_split(const tg_program *grad, const char *keep, tg_program **forward,

@@ -257,6 +257,10 @@ static const struct {
     {"quantile", lower_quantile},
 };
 
+const char *library_name(size_t k) {
+    return k < sizeof table / sizeof *table ? table[k].name : NULL;
+}
+
 Lowering *library_find(const char *name) {
     for (size_t k = 0; k < sizeof table / sizeof *table; k++)
         if (!strcmp(table[k].name, name)) return table[k].lower;

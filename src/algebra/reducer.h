@@ -68,6 +68,7 @@ Val reducer_fill(Builder *b, const Reducer *r, Val rows, double value, Val v);
 Val library_chosen(Builder *b, const Reducer *r, Map map, Val key, bool min, bool last, Val v);
 /* By name; NULL where there is none. */
 Lowering *library_find(const char *name);
+const char *library_name(size_t k); /* NULL past the end */
 /* region.c: replays a region's operations in b. args by input number: m0 or l0 or s0 is args[0], r0 is
  * args[num_left]. out takes the results. False on a fault, recorded in b. */
 bool region_inline(Builder *b, const Fn *region, const Val *args, uint32_t num_left, Val *out);

@@ -3,6 +3,7 @@
 
 #include "api/graph.h"
 #include "ir/type.h"
+#include "vocab/near.h"
 
 #include <string.h>
 
@@ -156,8 +157,11 @@ static Status bind_one(Bind *b, const tg_program *p, const tg_arg *arg, Bound *o
         return bind_array(b, arg, ir_type(b->f, b->f->results.data[k].val), true, &out->outputs[k]);
     *slot = INT32_MAX;                                 /* passed and unused is fine, */
     if (ir_find_input(p->fn, arg->name)) return ST_OK; /* if the program ever named it */
-    return err_set(ST_NAME, "argument '%s': the program has no such name (%s)", arg->name,
-                   known_names(b->arena, p->fn));
+    Near near = near_to(arg->name);
+    for (uint32_t i = 0; i < p->fn->inputs.len; i++) near_try(&near, p->fn->inputs.data[i].name);
+    for (uint32_t i = 0; i < p->fn->results.len; i++) near_try(&near, p->fn->results.data[i].name);
+    return err_set(ST_NAME, "argument '%s': the program has no such name%s (%s)", arg->name,
+                   near_hint(&near), known_names(b->arena, p->fn));
 }
 
 /* The cotangent of a single number that nobody binds is 1: the gradient of a loss. */

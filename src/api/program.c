@@ -188,15 +188,6 @@ static Status formula_input(const tg_arg *arg, FormulaInput *in) {
     return ST_OK;
 }
 
-/* What was passed, where a formula's name is not among it. */
-static Status say_passed(Arena *a, Status st, const tg_arg *args, size_t num_args) {
-    Text t = {.arena = a};
-    text_putf(&t, "%s (passed: ", err_message());
-    for (size_t k = 0; k < num_args; k++)
-        text_putf(&t, k ? ", %s" : "%s", args[k].name ? args[k].name : "NULL");
-    return err_set(st, "%s%s)", t.text, num_args ? "" : "nothing");
-}
-
 static const Formula *formula_of(const tg_program *p) {
     while (p->kind == PROGRAM_gradient) p = p->base;
     return &p->formula;
@@ -211,11 +202,17 @@ typedef struct {
     Text text;
 } Asked;
 
+static bool is_among(const char *const *names, uint32_t n, const char *name) {
+    for (uint32_t k = 0; k < n; k++)
+        if (!strcmp(names[k], name)) return true;
+    return false;
+}
+
 static Status read_inputs(Asked *s, const Formula *formula, const tg_arg *args, size_t num_args) {
     const char *const *names;
     uint32_t num_names;
     formula_inputs(s->arena, formula, &names, &num_names);
-    s->inputs = ARENA_ARRAY(s->arena, FormulaInput, num_names);
+    s->inputs = ARENA_ARRAY(s->arena, FormulaInput, num_names + num_args);
     for (uint32_t k = 0; k < num_names; k++) {
         const tg_arg *arg = find_arg(args, num_args, names[k]);
         FormulaInput *in = &s->inputs[s->num_inputs];
@@ -226,6 +223,9 @@ static Status read_inputs(Asked *s, const Formula *formula, const tg_arg *args, 
         for (int i = 0; i < in->rank; i++) text_putf(&s->text, "%lld,", (long long)in->dim[i]);
         s->num_inputs++;
     }
+    for (size_t k = 0; k < num_args; k++) /* whose names a message may tell */
+        if (args[k].name && !is_among(names, num_names, args[k].name))
+            s->inputs[s->num_inputs++] = (FormulaInput){.name = args[k].name};
     return ST_OK;
 }
 
@@ -308,8 +308,6 @@ Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, t
         tg_program *made;
         *fresh = true;
         st = make_typed(p, &s, &made);
-        if (st == ST_NAME && strstr(err_message(), "not bound"))
-            st = say_passed(a, st, args, num_args);
         if (!st) st = add_variant(own, s.text.text, made, out);
     }
     arena_free(a);

@@ -55,6 +55,19 @@ static const FormulaInput *find_bound(const Meaning *m, const char *name) {
     return NULL;
 }
 
+static Val not_bound(Meaning *m, const char *name) {
+    Near near = near_to(name);
+    Text passed = {.arena = m->arena};
+    text_put(&passed, m->num_inputs ? "" : "nothing");
+    for (uint32_t k = m->locals.len; k-- > 0;) near_try(&near, m->locals.data[k].name);
+    for (uint32_t k = 0; k < m->num_inputs; k++) {
+        near_try(&near, m->inputs[k].name);
+        text_putf(&passed, k ? ", %s" : "%s", m->inputs[k].name);
+    }
+    return build_fail(m->b, ST_NAME, "'%s' is not defined above and not bound%s (passed: %s)", name,
+                      near_hint(&near), passed.text);
+}
+
 static Val unknown_name(Meaning *m, const Expr *e) {
     m->at = e->at;
     for (uint32_t k = 0; k < m->formula->num_lines; k++) {
@@ -65,7 +78,7 @@ static Val unknown_name(Meaning *m, const Expr *e) {
         return build_fail(m->b, ST_NAME, "'%s' is defined on line %d: a line uses what is above it",
                           e->text, l->at.line);
     }
-    return build_fail(m->b, ST_NAME, "'%s' is not defined above and not bound", e->text);
+    return not_bound(m, e->text);
 }
 
 /* A parameter that is one float64 or int64 is a number at run time: it never widens what it meets. */
@@ -80,6 +93,7 @@ static Val input(Meaning *m, const Expr *e, bool on_edges) {
     m->at = e->at;
     Val v = is_number(in) ? build_scalar_input(m->b, in->name, in->dtype == DT_i64)
                           : build_input(m->b, in->name, in->dtype, in->rank, in->dim);
+    build_name(m->b, v, in->name);
     if (on_edges && !strncmp(e->text, "src.", 4)) return build_at(m->b, v, m->b->to_src);
     if (on_edges && !strncmp(e->text, "dst.", 4)) return build_at(m->b, v, m->b->to_dst);
     return v;
@@ -112,7 +126,12 @@ static Val part_param(Meaning *m, const Expr *e, uint32_t component) {
                      component);
         return build_input(m->b, name, DT_f32, 0, NULL);
     }
-    return fault(m, e, ST_NAME, "a reducer's part may use its own parameters and numbers only");
+    m->at = e->at;
+    Near near = near_to(e->text);
+    for (uint32_t k = 0; k < p->num_params; k++) near_try(&near, p->params[k]);
+    return build_fail(m->b, ST_NAME,
+                      "'%s': a reducer's part may use its own parameters and numbers only%s",
+                      e->text, near_hint(&near));
 }
 
 static Local *find_local(Meaning *m, const char *name) {
@@ -303,12 +322,17 @@ static bool read_named(Meaning *m, const char *function, const Keyword *k, bool 
         if (c->num_args <= place) c->num_args = place + 1;
         return (c->args[place] = value(m, k->value, on_edges)) != 0;
     }
+    static const char *const usual[] = {"axis", "keepdims", "empty", "shape", "unbiased"};
+    Near near = near_to(k->name);
     Text own = {.arena = m->arena};
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-        if (!strcmp(named[i].function, function))
-            text_putf(&own, own.len ? ", %s" : "%s", named[i].keyword);
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+        if (strcmp(named[i].function, function) != 0) continue;
+        near_try(&near, named[i].keyword);
+        text_putf(&own, own.len ? ", %s" : "%s", named[i].keyword);
+    }
+    for (size_t i = 0; i < sizeof usual / sizeof *usual && !own.len; i++) near_try(&near, usual[i]);
     m->at = k->at;
-    build_fail(m->b, ST_NAME, "no keyword '%s' (there are: %s)", k->name,
+    build_fail(m->b, ST_NAME, "no keyword '%s'%s (there are: %s)", k->name, near_hint(&near),
                own.len ? own.text : "axis, keepdims, empty, shape, unbiased");
     return false;
 }
@@ -375,6 +399,15 @@ static Val cast_call(Meaning *m, const Expr *e, const Call *c, Dtype dtype) {
     return build_rounded(m->b, c->args[0], dtype);
 }
 
+static Val unknown_function(Meaning *m, const char *name) {
+    Near near = near_to(name);
+    for (uint32_t k = 0; k < m->formula->num_lines; k++)
+        if (m->formula->lines[k].part) near_try(&near, m->formula->lines[k].name);
+    for (size_t k = 0; reducer_builtin_name(k); k++) near_try(&near, reducer_builtin_name(k));
+    for (int d = 0; d < NUM_DTYPES; d++) near_try(&near, dtype_user_name((Dtype)d));
+    return build_unknown(m->b, near);
+}
+
 /* keepdims before the axes for folds; the axes alone elsewhere. */
 static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edges) {
     Call c;
@@ -403,7 +436,8 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
         c.num_args = 2;
         c.args[1] = c.args[2];
     }
-    return build_call(m->b, name, c.args, c.num_args, ints, n);
+    return build_has(name) ? build_call(m->b, name, c.args, c.num_args, ints, n)
+                           : unknown_function(m, name);
 }
 
 /* ---- reducers ---- */
@@ -563,6 +597,7 @@ static Status define(Meaning *m, const char *name, Where at, const Expr *e) {
         build_fail(m->b, ST_NAME, "'%s' is defined already", name);
     Val v = m->b->f->status ? 0 : value(m, e, false);
     if (v) *vec_push(m->arena, &m->locals) = (Local){name, v, false};
+    build_name(m->b, v, name);
     return m->b->f->status;
 }
 

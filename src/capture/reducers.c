@@ -5,6 +5,7 @@
 #include "base/locale.h"
 #include "base/log.h"
 #include "ir/type.h"
+#include "vocab/near.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -257,6 +258,10 @@ bool reducer_is_builtin(const char *name) {
     return find_fold(name) < NUM_FOLDS || library_find(name);
 }
 
+const char *reducer_builtin_name(size_t k) {
+    return k < NUM_FOLDS ? folds[k].name : library_name(k - NUM_FOLDS);
+}
+
 static Status builtin_fold(Arena *takes, size_t k, Reducer **out) {
     Draft d = draft_new(takes);
     folds[k].draft(&d);
@@ -299,12 +304,16 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
     size_t fold = find_fold(name);
     bool is_quantile = !strncmp(name, "quantile(", 9);
     Lowering *lower = library_find(is_quantile ? "quantile" : name);
-    if (fold == NUM_FOLDS && !lower)
-        return err_set(ST_NAME,
-                       "unknown reducer '%s' (sum, mean, prod, max, min, count, any, all, argmax, "
-                       "argmin, logsumexp, var, std, var_unbiased, std_unbiased, median, "
-                       "quantile(q), online_softmax exist)",
-                       name);
+    if (fold == NUM_FOLDS && !lower) {
+        Near near = near_to(name);
+        for (size_t k = 0; reducer_builtin_name(k); k++) near_try(&near, reducer_builtin_name(k));
+        return err_set(
+            ST_NAME,
+            "unknown reducer '%s'%s (sum, mean, prod, max, min, count, any, all, argmax, "
+            "argmin, logsumexp, var, std, var_unbiased, std_unbiased, median, "
+            "quantile(q), online_softmax exist)",
+            name, near_hint(&near));
+    }
     Status st = lower ? builtin_program(takes, name, lower, out) : builtin_fold(takes, fold, out);
     if (st) return st;
     TIGA_ASSERT((*out)->form != FORM_general);

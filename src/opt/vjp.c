@@ -16,6 +16,7 @@
 #include "ir/type.h"
 #include "opt/rewrite.h"
 #include "opt/vjp_rules.h"
+#include "vocab/near.h"
 
 #include <string.h>
 
@@ -203,9 +204,13 @@ static const char *free_name(Fn *f, const char *what, const char *name,
 static Status unknown_name(const char *role, const char *name, const Binding *known, uint32_t n) {
     Text list = {.arena = arena_new()};
     text_put(&list, "");
-    for (uint32_t k = 0; k < n; k++) text_putf(&list, k ? ", %s" : "%s", known[k].name);
-    Status st =
-        err_set(ST_NAME, "gradient: there is no %s '%s' (there are: %s)", role, name, list.text);
+    Near near = near_to(name);
+    for (uint32_t k = 0; k < n; k++) {
+        near_try(&near, known[k].name);
+        text_putf(&list, k ? ", %s" : "%s", known[k].name);
+    }
+    Status st = err_set(ST_NAME, "gradient: there is no %s '%s'%s (there are: %s)", role, name,
+                        near_hint(&near), list.text);
     arena_free(list.arena);
     return st;
 }

@@ -3,6 +3,7 @@
 
 #include "ir/type.h"
 #include "vocab/lib.h"
+#include "vocab/near.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -100,7 +101,9 @@ Val build_input(Builder *b, const char *name, Dtype dtype, int rank, const int64
         if (dim[k] < 0)
             return build_fail(b, ST_SHAPE, "input '%s': extent %lld of axis %d is negative", name,
                               (long long)dim[k], k);
-    return ir_input(b->f, name, type_of(dtype, set, rank, dim));
+    Val v = ir_input(b->f, name, type_of(dtype, set, rank, dim));
+    if (strchr(name, '.')) build_name(b, v, arena_str(b->f->arena, name));
+    return v;
 }
 
 static Val mark_weak(Builder *b, Val v) {
@@ -225,15 +228,30 @@ static bool common_dtype(Builder *b, const char *what, const Val *args, uint32_t
 
 /* ---- places and shapes ---- */
 
+void build_name(Builder *b, Val v, const char *name) {
+    while (v && b->names.len <= v) *vec_push(b->f->arena, &b->names) = NULL;
+    if (v && !b->names.data[v]) b->names.data[v] = name;
+}
+
+/* Of v, or of what it is a copy of: at an edge's end, of another shape or dtype. */
+static const char *name_of(const Builder *b, Val v) {
+    if (v < b->names.len && b->names.data[v]) return b->names.data[v];
+    Op op = ir_op(b->f, v);
+    bool copies = op == OP_gather || op == OP_bcast || op == OP_cast;
+    return copies ? name_of(b, ir_node(b->f, v)->args[0]) : NULL;
+}
+
 const char *build_describe(const Builder *b, Val v) {
     const Type *t = ir_type(b->f, v);
+    const char *name = name_of(b, v);
     Text text = {.arena = b->f->arena};
     const char *where = t->set == SET_ALL    ? "a parameter"
                         : t->set == b->edges ? "edge values"
                         : b->homogeneous     ? "node values"
                         : t->set == b->src   ? "source values"
                                              : "destination values";
-    text_putf(&text, "%s of dtype %s and shape (", where, dtype_user_name((Dtype)t->dtype));
+    text_putf(&text, name ? "%s %s" : "%s", where, name);
+    text_putf(&text, " of dtype %s and shape (", dtype_user_name((Dtype)t->dtype));
     for (int k = 0; k < t->rank; k++) text_putf(&text, k ? ", %lld" : "%lld", (long long)t->dim[k]);
     text_put(&text, t->rank == 1 ? ",)" : ")");
     return text.text;
@@ -402,6 +420,13 @@ static Val call_elem(Builder *b, Op op, const char *name, const Val *given, uint
 
 /* ---- by name ---- */
 
+Val build_unknown(Builder *b, Near near) {
+    for (size_t k = 0; build_call_name(k); k++) near_try(&near, build_call_name(k));
+    return build_fail(b, ST_NAME, "unknown function '%s'%s", near.word, near_hint(&near));
+}
+
+bool build_has(const char *name) { return lib_find(name) || find_elem(name); }
+
 Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
                const int64_t *ints, uint32_t num_ints) {
     for (uint32_t k = 0; k < num_args; k++)
@@ -410,7 +435,7 @@ Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
     const LibEntry *entry = lib_find(name);
     Op op = find_elem(name);
     bool fits = entry && num_args >= entry->min_args && num_args <= entry->max_args;
-    if (!entry && !op) return build_fail(b, ST_NAME, "unknown function '%s'", name);
+    if (!entry && !op) return build_unknown(b, near_to(name));
     if (num_ints && !(fits && entry->takes_ints))
         return build_fail(b, ST_INVAL, "%s of %u operand%s takes no axis and no shape", name,
                           num_args, num_args == 1 ? "" : "s");

@@ -5,6 +5,7 @@
 #define TIGA_VOCAB_BUILD_H
 
 #include "ir/ir.h"
+#include "vocab/near.h"
 
 typedef struct {
     Fn *f;
@@ -12,6 +13,7 @@ typedef struct {
     Set src, dst, edges;
     Map to_src, to_dst; /* of the one relation, "r" */
     VEC(uint8_t) weak; /* by value: a number or run-time scalar, which never widens what it meets */
+    VEC(const char *) names; /* by value: what the user calls it, or NULL */
 } Builder;
 
 Builder *build_new(Arena *takes, const char *name, bool homogeneous);
@@ -44,7 +46,9 @@ Val build_float(Builder *b, Val v);
 /* As another dtype. To a half without rounding, which is for where it is stored: build_rounded does. */
 Val build_cast(Builder *b, Val v, Dtype dtype);
 Val build_rounded(Builder *b, Val v, Dtype dtype);
-/* "edge values of shape (4, 16)" for messages. */
+/* Messages call v by this name. */
+void build_name(Builder *b, Val v, const char *name);
+/* "edge values src.x of dtype float32 and shape (4, 16)" for messages; without a name where there is none. */
 const char *build_describe(const Builder *b, Val v);
 /* Feature axis of an axis counted with the row axis; -1 and a message where it is none. */
 int build_axis(Builder *b, const char *what, Val v, int64_t axis);
@@ -56,5 +60,8 @@ Val build_fail(Builder *b, Status status, const char *format, ...)
 Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
                const int64_t *ints, uint32_t num_ints);
 const char *build_call_name(size_t k); /* NULL past the end */
+bool build_has(const char *name);
+/* Refuses the function that near starts from, its best guess being from what was tried already and all functions. */
+Val build_unknown(Builder *b, Near near);
 
 #endif
