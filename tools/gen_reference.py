@@ -20,7 +20,7 @@ SECTION = re.compile(r"/\* ---- (.*?)(?: ---- \*/|\. (.*?)---- \*/)\s*", re.S)
 COMMENT = re.compile(r"/\*(.*?)\*/", re.S)
 NAME = re.compile(r"\b(tg_\w+)\b(?=\s*\()|^} (tg_\w+);|typedef [^;{]*?\b(tg_\w+);|#define ((?:TG|tg)_\w+)", re.M)
 DECLARED = re.compile(r"(?:TG_API|static inline) [^;{]*?\b(tg_\w+)\(")
-HIDDEN = re.compile(r"^#define TG_\w+_\((?:[^\n]*\\\n)*[^\n]*\n?|^#(?:ifn?def __cplusplus|endif)\n?", re.M)
+HIDDEN = re.compile(r"^#define TG_\w+_\b(?:[^\n]*\\\n)*[^\n]*\n?|^#(?:ifn?def __cplusplus|endif)\n?", re.M)
 PRIVATE = re.compile(r"\w+_$|TG_API|TIGA_")
 
 
@@ -73,7 +73,7 @@ def declarations(chunk):
 def is_plumbing(code):
     """What compilers need and readers do not."""
     lines = [line for line in code.split("\n") if line.strip()]
-    plumbing = re.compile(r"#(if|ifdef|ifndef|else|elif|endif|include)|extern \"C\"|}$|#define (TIGA_|TG_API)")
+    plumbing = re.compile(r"#(if|ifdef|ifndef|else|elif|endif|include)|extern \"C\"|}$|#define (TIGA_|TG_API|TG_\w+_\b)")
     return all(plumbing.match(line) for line in lines)
 
 
@@ -81,7 +81,7 @@ def page(headers):
     body, index, seen = [], [], set()
     for header in headers:
         body.append(f"<h1>{escape(header.name)}</h1>")
-        text = re.sub(r"#ifdef __cplusplus\n#if.*", "", header.read_text(), flags=re.S)
+        text = re.sub(r"#ifdef __cplusplus\n(?!extern|}).*", "", header.read_text(), flags=re.S)
         for heading, comment, code in blocks(text):
             if heading:
                 body.append(f"<h2>{escape(heading)}</h2>")
@@ -94,7 +94,7 @@ def page(headers):
             seen.update(names)
             index += names
             body += [f'<a id="{n}"></a>' for n in names]
-            body.append(f"<pre>{escape(HIDDEN.sub('', code).replace('TG_API ', ''))}</pre>")
+            body.append(f"<pre>{escape(HIDDEN.sub('', code).replace('TG_API ', '').replace('TG_NOT_READ_ ', ''))}</pre>")
     links = "\n".join(f'<a href="#{n}">{n}</a>' for n in sorted(index))
     head = f"<!doctype html><meta charset=utf-8><title>Tiga in C</title><style>{STYLE}</style>"
     return "\n".join([head, f"<nav>{links}</nav>", *body]), seen

@@ -44,9 +44,8 @@
 #else
 #define TG_API
 #endif
-/* Argument 1 is not read: GCC does not warn that results to be are uninitialized. */
 #if defined __GNUC__ && __GNUC__ >= 11
-#define TG_NOT_READ_ __attribute__((access(none, 1)))
+#define TG_NOT_READ_ __attribute__((access(none, 1))) /* else GCC warns of results to be */
 #else
 #define TG_NOT_READ_
 #endif
@@ -110,25 +109,40 @@ typedef struct {
 TG_API TG_NOT_READ_ tg_array tg_dense(const void *data, tg_dtype dtype, int rank,
                                       const int64_t *shape);
 
-/* tg_f32(x, 3) is 3 floats, tg_f32(x, 3, 16) is 3 rows of 16, tg_f32(&loss) is one float of rank 0;
- * likewise the other dtypes; tg_f16 and tg_bf16 take the elements' bits, as uint16_t. */
+/* tg_f32(x, 3) is 3 floats, tg_f32(x, 3, 16) is 3 rows of 16, tg_f32(&loss) is one float of rank 0; likewise the
+ * other dtypes; tg_f16 and tg_bf16 take the elements' bits, as uint16_t. Compilers object to a pointer to numbers
+ * of another dtype. */
 #ifndef __cplusplus
-#define tg_f32(...) TG_DENSE_(TG_FLOAT32, __VA_ARGS__)
-#define tg_f64(...) TG_DENSE_(TG_FLOAT64, __VA_ARGS__)
-#define tg_f16(...) TG_DENSE_(TG_FLOAT16, __VA_ARGS__)
-#define tg_bf16(...) TG_DENSE_(TG_BFLOAT16, __VA_ARGS__)
-#define tg_i32(...) TG_DENSE_(TG_INT32, __VA_ARGS__)
-#define tg_i64(...) TG_DENSE_(TG_INT64, __VA_ARGS__)
-#define tg_bool(...) TG_DENSE_(TG_BOOL, __VA_ARGS__)
-#define TG_DENSE_(dtype, ...)                                                                      \
+#define tg_f32(...) TG_DENSE_(TG_FLOAT32, TG_F32_, __VA_ARGS__)
+#define tg_f64(...) TG_DENSE_(TG_FLOAT64, TG_F64_, __VA_ARGS__)
+#define tg_f16(...) TG_DENSE_(TG_FLOAT16, TG_ANY_, __VA_ARGS__)
+#define tg_bf16(...) TG_DENSE_(TG_BFLOAT16, TG_ANY_, __VA_ARGS__)
+#define tg_i32(...) TG_DENSE_(TG_INT32, TG_I32_, __VA_ARGS__)
+#define tg_i64(...) TG_DENSE_(TG_INT64, TG_I64_, __VA_ARGS__)
+#define tg_bool(...) TG_DENSE_(TG_BOOL, TG_ANY_, __VA_ARGS__)
+#define TG_DENSE_(dtype, is, ...)                                                                  \
     TG_ELEVENTH_(__VA_ARGS__, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ROWS_,          \
                  TG_ROWS_, TG_ROWS_, TG_ROWS_, TG_ONE_, 0)                                         \
-    (dtype, __VA_ARGS__)
+    (dtype, is, __VA_ARGS__)
 #define TG_ELEVENTH_(a, b, c, d, e, f, g, h, i, j, pick, ...) pick
-#define TG_ONE_(dtype, p) tg_dense((p), (dtype), 0, NULL)
-#define TG_ROWS_(dtype, p, ...)                                                                    \
-    tg_dense((p), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),              \
+#define TG_ONE_(dtype, is, p) tg_dense(is(p), (dtype), 0, NULL)
+#define TG_ROWS_(dtype, is, p, ...)                                                                \
+    tg_dense(is(p), (dtype), (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)),            \
              (const int64_t[]){__VA_ARGS__})
+#define TG_ANY_(p) (1 ? (const void *)(p) : NULL) /* else Clang warns of results to be */
+#define TG_F32_(p) TG_BUT_(p, double, int32_t, int64_t)
+#define TG_F64_(p) TG_BUT_(p, float, int32_t, int64_t)
+#define TG_I32_(p) TG_BUT_(p, float, double, int64_t)
+#define TG_I64_(p) TG_BUT_(p, float, double, int32_t)
+#define TG_BUT_(p, t, u, v) /* 1 is no pointer */                                                  \
+    _Generic((p),                                                                                  \
+        t *: 1,                                                                                    \
+        const t *: 1,                                                                              \
+        u *: 1,                                                                                    \
+        const u *: 1,                                                                              \
+        v *: 1,                                                                                    \
+        const v *: 1,                                                                              \
+        default: TG_ANY_(p))
 #endif
 
 /* Arrays of other libraries, by DLPack (dmlc/dlpack, dlpack.h, version 1): no memory is copied.
@@ -256,8 +270,8 @@ TG_API tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *ar
                         size_t num_args);
 TG_API tg_status tg_call_run(tg_call *call);
 TG_API void tg_call_free(tg_call *call);
-/* Moves argument k (in the order of tg_bind) to other memory of the same shape, dtype and strides. O(1); TG_ERANGE,
- * TG_EINVAL (data NULL). */
+/* Moves argument k (in the order of tg_bind) to other memory of the same shape, dtype and strides; an output that was
+ * bound without data is computed from then on. O(1); TG_ERANGE, TG_EINVAL (data NULL). */
 TG_API tg_status tg_call_set(tg_call *call, size_t k, void *data);
 
 /* ---- what a program is ---- */
@@ -327,7 +341,8 @@ TG_API tg_status tg_reference(const tg_program *p, const tg_graph *g, const tg_a
  * never above the cgroup's quota. Bits do not depend on it. */
 TG_API void tg_set_num_threads(int n);
 TG_API int tg_num_threads(void);
-/* Asked now and then during this thread's calls; true ends the call with TG_EINTR. NULL: off. */
+/* Asked about every 10 ms during this thread's calls, in this thread; true ends the call with TG_EINTR. It may not
+ * leave by longjmp or an exception. NULL: off. */
 TG_API void tg_set_poll(bool (*poll)(void *ctx), void *ctx);
 /* Bytes held by the buffer pool; tg_trim gives unused ones back to the system. */
 TG_API int64_t tg_memory(void);
@@ -353,33 +368,32 @@ TG_API char *tg_about(void);
 #endif
 
 #ifdef __cplusplus
-/* The array makers for C++: tg_f32(x, 3, 16). */
+/* The array makers for C++: tg_f32(x, 3, 16). Where x is no pointer to const it stays so, or Clang warns. */
+template<class T, class U> struct tg_if_same_ {};
+template<class T> struct tg_if_same_<T, T> {
+    typedef tg_array array;
+};
 template<class... Dims> TG_NOT_READ_ tg_array tg_dense_of_(const void *p, tg_dtype dtype,
                                                            Dims... dims) {
     const int64_t shape[] = {static_cast<int64_t>(dims)..., 0};
     return tg_dense(p, dtype, static_cast<int>(sizeof...(dims)), shape);
 }
-template<class... Dims> TG_NOT_READ_ tg_array tg_f32(const float *p, Dims... d) {
-    return tg_dense_of_(p, TG_FLOAT32, d...);
-}
-template<class... Dims> TG_NOT_READ_ tg_array tg_f64(const double *p, Dims... d) {
-    return tg_dense_of_(p, TG_FLOAT64, d...);
-}
-template<class... Dims> TG_NOT_READ_ tg_array tg_f16(const uint16_t *p, Dims... d) {
-    return tg_dense_of_(p, TG_FLOAT16, d...);
-}
-template<class... Dims> TG_NOT_READ_ tg_array tg_bf16(const uint16_t *p, Dims... d) {
-    return tg_dense_of_(p, TG_BFLOAT16, d...);
-}
-template<class... Dims> TG_NOT_READ_ tg_array tg_i32(const int32_t *p, Dims... d) {
-    return tg_dense_of_(p, TG_INT32, d...);
-}
-template<class... Dims> TG_NOT_READ_ tg_array tg_i64(const int64_t *p, Dims... d) {
-    return tg_dense_of_(p, TG_INT64, d...);
-}
-template<class... Dims> TG_NOT_READ_ tg_array tg_bool(const void *p, Dims... d) {
-    return tg_dense_of_(p, TG_BOOL, d...);
-}
+#define TG_MAKER_(name, input, result, dtype)                                                      \
+    template<class... Dims> TG_NOT_READ_ tg_array name(const input *p, Dims... d) {                \
+        return tg_dense_of_(p, dtype, d...);                                                       \
+    }                                                                                              \
+    template<class T, class... Dims> TG_NOT_READ_ typename tg_if_same_<T, result>::array name(     \
+        T *p, Dims... d) {                                                                         \
+        return tg_dense_of_(p, dtype, d...);                                                       \
+    }
+TG_MAKER_(tg_f32, float, float, TG_FLOAT32)
+TG_MAKER_(tg_f64, double, double, TG_FLOAT64)
+TG_MAKER_(tg_f16, uint16_t, uint16_t, TG_FLOAT16)
+TG_MAKER_(tg_bf16, uint16_t, uint16_t, TG_BFLOAT16)
+TG_MAKER_(tg_i32, int32_t, int32_t, TG_INT32)
+TG_MAKER_(tg_i64, int64_t, int64_t, TG_INT64)
+TG_MAKER_(tg_bool, void, bool, TG_BOOL)
+#undef TG_MAKER_
 #endif
 
 #endif

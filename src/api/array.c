@@ -9,6 +9,7 @@
 
 tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *shape) {
     tg_array x = {.data = (void *)(uintptr_t)data, .dtype = dtype, .rank = rank};
+    if (rank > 0 && !shape) x.rank = rank = -1;
     int64_t step = (int)dtype >= 0 && (int)dtype < NUM_DTYPES ? dtype_size((Dtype)dtype) : 0;
     for (int k = rank - 1; k >= 0 && rank <= TG_MAX_RANK; k--) {
         x.shape[k] = shape[k];
@@ -120,11 +121,12 @@ static Status bind_array(Bind *b, const tg_arg *arg, const Type *t, bool output,
     const tg_array *x = &arg->array;
     if (out->data)
         return err_set(ST_NAME, "%s is passed twice", argument_text(b->arena, arg->name));
-    if (!x->data && !is_empty(x) && output) return ST_OK; /* not bound */
-    if (!x->data && !is_empty(x))
+    if (!x->data && !is_empty(x) && !output)
         return err_set(ST_INVAL, "%s: data is NULL", argument_text(b->arena, arg->name));
-    *out = (Array){
-        .data = x->data ? x->data : nothing, .dtype = (uint8_t)x->dtype, .rank = (uint8_t)x->rank};
+    /* An output without data is not bound, until tg_call_set gives it some. */
+    *out = (Array){.data = x->data || !is_empty(x) ? x->data : nothing,
+                   .dtype = (uint8_t)x->dtype,
+                   .rank = (uint8_t)x->rank};
     memcpy(out->dim, x->shape, sizeof out->dim);
     memcpy(out->stride, x->stride, sizeof out->stride);
     return ST_OK;

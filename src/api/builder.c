@@ -55,6 +55,8 @@ static Status program_body(void *ctx) {
 tg_program *tg_builder_program(tg_builder *b) {
     if (!b) return door_null("builder"), NULL;
     Closing q = {b->b, NULL};
+    if (b->b->f->status && !err_status())
+        err_set(b->b->f->status, "an earlier call failed for this builder");
     if (b->b->f->status) return NULL;
     if (!b->b->f->results.len)
         return err_set(ST_INVAL, "the program has no result (tg_out marks one)"), NULL;
@@ -79,7 +81,8 @@ static Status key_body(void *ctx) {
 }
 
 void *tg_builder_key(tg_builder *b, size_t *size) {
-    if (!b || !size) return door_null(!b ? "builder" : "size"), NULL;
+    if (!b) return door_null("builder"), NULL;
+    if (!size) return door_missing("size"), NULL;
     Keying q = {b->b, NULL, 0};
     if (b->b->f->status || door_run(key_body, &q)) return NULL;
     *size = q.size;
@@ -91,6 +94,7 @@ void *tg_builder_key(tg_builder *b, size_t *size) {
 typedef struct {
     Builder *b;
     Val (*make)(void *ctx);
+    const char *missing; /* the argument that is NULL and must not be */
     const char *name;
     Dtype dtype;
     int rank;
@@ -123,6 +127,8 @@ static tg_val make(tg_builder *b, Make q) {
     if (!b) return door_null("builder"), 0;
     q.b = b->b;
     if (q.b->f->status) return 0;
+    if (!q.missing && q.num_args && !q.args) q.missing = "args";
+    if (q.missing) return build_fail(q.b, ST_INVAL, "%s is NULL", q.missing);
     for (size_t k = 0; k < q.num_args; k++) {
         if (!q.args[k]) return fail_with(b, "a value");
         if (q.args[k] >= ir_count(q.b->f))
@@ -142,10 +148,14 @@ static Val make_input(void *ctx) {
 }
 
 tg_val tg_in(tg_builder *b, const char *name, tg_dtype dtype, int rank, const int64_t *shape) {
-    return make(
-        b,
-        (Make){
-            .make = make_input, .name = name, .dtype = (Dtype)dtype, .rank = rank, .ints = shape});
+    return make(b, (Make){.make = make_input,
+                          .missing = !name                ? "name"
+                                     : rank > 0 && !shape ? "shape"
+                                                          : NULL,
+                          .name = name,
+                          .dtype = (Dtype)dtype,
+                          .rank = rank,
+                          .ints = shape});
 }
 
 static Val make_scalar(void *ctx) {
@@ -154,7 +164,10 @@ static Val make_scalar(void *ctx) {
 }
 
 tg_val tg_scalar_in(tg_builder *b, const char *name, bool integer) {
-    return make(b, (Make){.make = make_scalar, .name = name, .flag = integer});
+    return make(b, (Make){.make = make_scalar,
+                          .missing = name ? NULL : "name",
+                          .name = name,
+                          .flag = integer});
 }
 
 static Val make_number(void *ctx) { return build_number(((Make *)ctx)->b, ((Make *)ctx)->number); }
@@ -199,6 +212,9 @@ static Val make_apply(void *ctx) {
 tg_val tg_apply(tg_builder *b, const char *name, const tg_val *args, size_t num_args,
                 const int64_t *ints, size_t num_ints) {
     return make(b, (Make){.make = make_apply,
+                          .missing = !name               ? "name"
+                                     : num_ints && !ints ? "ints"
+                                                         : NULL,
                           .name = name,
                           .args = args,
                           .num_args = num_args,
@@ -218,14 +234,18 @@ static Val make_out(void *ctx) {
 }
 
 tg_status tg_out(tg_builder *b, const char *name, tg_val v) {
-    if (!name) return door_null("name");
-    return make(b, (Make){.make = make_out, .name = name, .args = &v, .num_args = 1})
+    return make(b, (Make){.make = make_out,
+                          .missing = name ? NULL : "name",
+                          .name = name,
+                          .args = &v,
+                          .num_args = 1})
                ? TG_OK
                : tg_errcode();
 }
 
 tg_status tg_val_type(tg_builder *b, tg_val v, tg_end *end, bool *weak) {
     if (!b) return door_null("builder");
+    if (!end) return door_missing("end");
     if (!v || v >= ir_count(b->b->f))
         return (tg_status)(err_status() ? err_status() : err_set(ST_INVAL, "no value"));
     const Type *t = ir_type(b->b->f, v);
@@ -261,13 +281,13 @@ static Status capture_body(void *ctx) {
 static tg_reducer *capture(Capture q) { return door_run(capture_body, &q) ? NULL : q.out; }
 
 tg_reducer *tg_reducer_builtin(const char *name, bool has_empty, double empty) {
-    if (!name) return door_null("name"), NULL;
+    if (!name) return door_missing("name"), NULL;
     return capture((Capture){.name = name, .has_empty = has_empty, .empty = empty});
 }
 
 tg_reducer *tg_reducer_new(const char *name, int flags, tg_builder *identity, tg_builder *lift,
                            tg_builder *combine, tg_builder *finalize) {
-    if (!name) return door_null("name"), NULL;
+    if (!name) return door_missing("name"), NULL;
     if (!identity || !lift || !combine || !finalize)
         return door_null("a builder of the reducer"), NULL;
     return capture(
@@ -332,8 +352,8 @@ static Status print_body(void *ctx) {
 char *tg_reducer_ir(const tg_reducer *r, const char *symbol, const tg_dtype *dtypes,
                     size_t num_dtypes) {
     Dtype own[REDUCER_MAX_MESSAGES];
-    if (!r || !symbol || !dtypes)
-        return door_null(!r ? "reducer" : !symbol ? "symbol" : "dtypes"), NULL;
+    if (!r) return door_null("reducer"), NULL;
+    if (!symbol || (num_dtypes && !dtypes)) return door_missing(symbol ? "dtypes" : "symbol"), NULL;
     if (num_dtypes > REDUCER_MAX_MESSAGES)
         return err_set(ST_TYPE, "%zu message dtypes, at most %d", num_dtypes, REDUCER_MAX_MESSAGES),
                NULL;

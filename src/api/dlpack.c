@@ -66,7 +66,7 @@ static Status refuse_shape(const DLTensor *t) {
 
 tg_status tg_from_dlpack(const void *dl_tensor, tg_array *x) {
     const DLTensor *t = dl_tensor;
-    if (!t || !x) return door_null(!t ? "dl_tensor" : "x");
+    if (!t || !x) return door_missing(!t ? "dl_tensor" : "x");
     if (t->device.type != DL_CPU && t->device.type != DL_CUDA_HOST)
         return (tg_status)refuse_device(t->device.type);
     int dtype = find_dtype(t->dtype);

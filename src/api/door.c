@@ -10,6 +10,10 @@ tg_status door_null(const char *what) {
     return (tg_status)err_status();
 }
 
+tg_status door_missing(const char *what) {
+    return (tg_status)err_set(ST_INVAL, "%s is NULL", what);
+}
+
 char *door_text(const char *text) {
     char *copy = malloc(strlen(text) + 1);
     if (!copy) return err_set(ST_NOMEM, "out of memory: %zu bytes of text", strlen(text) + 1), NULL;

@@ -38,13 +38,13 @@ tg_graph *tg_graph_csr(int64_t num_dst, int64_t num_src, const int64_t *row_ptr,
     if (num_dst < 0 || num_dst == INT64_MAX)
         return refuse(err_set(ST_INVAL, "num_dst is %lld", (long long)num_dst));
     if (num_src < 0) return refuse(err_set(ST_INVAL, "num_src is %lld", (long long)num_src));
-    if (!row_ptr) return door_null("row_ptr"), NULL;
+    if (!row_ptr) return door_missing("row_ptr"), NULL;
     int64_t edges = row_ptr[num_dst];
     if (edges < 0)
         return refuse(err_set(ST_INVAL,
                               "row_ptr: ends at %lld (position %lld), a count cannot be negative",
                               (long long)edges, (long long)num_dst));
-    if (!col_idx && edges) return door_null("col_idx"), NULL;
+    if (!col_idx && edges) return door_missing("col_idx"), NULL;
     return make(
         (Making){dense64(row_ptr, num_dst + 1), dense64(col_idx, edges), num_src, .how = FROM_csr});
 }
@@ -55,7 +55,7 @@ tg_graph *tg_graph_coo(int64_t num_dst, int64_t num_src, int64_t num_edges, cons
         return refuse(err_set(ST_INVAL,
                               "a count is negative: num_dst %lld, num_src %lld, num_edges %lld",
                               (long long)num_dst, (long long)num_src, (long long)num_edges));
-    if ((!src || !dst) && num_edges) return door_null(!src ? "src" : "dst"), NULL;
+    if ((!src || !dst) && num_edges) return door_missing(!src ? "src" : "dst"), NULL;
     return make((Making){dense64(src, num_edges), dense64(dst, num_edges), num_src, num_dst,
                          .how = FROM_coo});
 }
@@ -76,18 +76,28 @@ static Status index_array(const char *name, const tg_array *x, IndexArray *out) 
     return ST_OK;
 }
 
+/* -1 asks for the largest index + 1. */
+static tg_graph *make_counted(Making q) {
+    if (q.num_src < -1 || q.num_dst < -1)
+        return refuse(err_set(ST_INVAL,
+                              "%s is %lld, expected a count, or -1 to take it from the indices",
+                              q.num_src < -1 ? "num_src" : "num_dst",
+                              (long long)(q.num_src < -1 ? q.num_src : q.num_dst)));
+    return make(q);
+}
+
 tg_graph *tg_graph_from_csr(tg_array row_ptr, tg_array col_idx, int64_t num_src, bool full) {
     Making q = {.num_src = num_src, .full = full, .how = FROM_csr};
     if (index_array("row_ptr", &row_ptr, &q.first) || index_array("col_idx", &col_idx, &q.second))
         return NULL;
-    return make(q);
+    return make_counted(q);
 }
 
 tg_graph *tg_graph_from_coo(tg_array src, tg_array dst, int64_t num_src, int64_t num_dst,
                             bool full) {
     Making q = {.num_src = num_src, .num_dst = num_dst, .full = full, .how = FROM_coo};
     if (index_array("src", &src, &q.first) || index_array("dst", &dst, &q.second)) return NULL;
-    return make(q);
+    return make_counted(q);
 }
 
 tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t num_dst,
@@ -104,7 +114,7 @@ tg_graph *tg_graph_from_edge_index(tg_array edge_index, int64_t num_src, int64_t
     Making q = {.num_src = num_src, .num_dst = num_dst, .full = full, .how = FROM_coo};
     if (index_array("edge_index", &row, &q.first) || index_array("edge_index", &second, &q.second))
         return NULL;
-    return make(q);
+    return make_counted(q);
 }
 
 /* ---- relations from relations ---- */
@@ -138,7 +148,7 @@ tg_graph *tg_graph_transpose(const tg_graph *g) {
 }
 
 tg_graph *tg_graph_cat(const tg_graph *const *graphs, size_t num_graphs) {
-    if (!graphs && num_graphs) return door_null("graphs"), NULL;
+    if (!graphs && num_graphs) return door_missing("graphs"), NULL;
     return derive(
         (Deriving){(Graph *const *)(uintptr_t)graphs, (int64_t)num_graphs, .how = BY_cat});
 }
@@ -199,7 +209,7 @@ static Status explain_body(void *ctx) {
 tg_status tg_graph_edges(const tg_graph *g, int64_t *src, int64_t *dst) {
     Reading q = {graph_of(g), .src = src, .dst = dst};
     if (!g) return door_null("graph");
-    if ((!src || !dst) && graph_num_edges(q.g)) return door_null(!src ? "src" : "dst");
+    if ((!src || !dst) && graph_num_edges(q.g)) return door_missing(!src ? "src" : "dst");
     return door_run(edges_body, &q);
 }
 
@@ -210,7 +220,8 @@ static int64_t index_at(const void *data, bool wide, int64_t k) {
 tg_status tg_graph_rows(const tg_graph *g, int64_t *row_ptr, int64_t *col_idx, int64_t *edge) {
     Reading q = {graph_of(g)};
     if (!g) return door_null("graph");
-    if (!row_ptr || !col_idx) return door_null(!row_ptr ? "row_ptr" : "col_idx");
+    if (!row_ptr || (!col_idx && graph_num_edges(q.g)))
+        return door_missing(row_ptr ? "col_idx" : "row_ptr");
     tg_status st = door_run(rows_body, &q);
     if (st) return st;
     const Csr *rows = q.rows;
@@ -231,7 +242,8 @@ tg_status tg_graph_degrees(const tg_graph *g, int64_t *in, int64_t *out) {
 
 tg_status tg_graph_self_loops(const tg_graph *g, int64_t *count) {
     Reading q = {graph_of(g)};
-    if (!g || !count) return door_null(!g ? "graph" : "count");
+    if (!g) return door_null("graph");
+    if (!count) return door_missing("count");
     if (!graph_is_homogeneous(q.g)) return *count = 0, TG_OK;
     tg_status st = door_run(facts_body, &q);
     if (!st) *count = q.facts->self_loops;

@@ -52,7 +52,8 @@ static Status ir_body(void *ctx) {
 
 static char *ask(Status (*body)(void *), const tg_program *p, const char *kind) {
     Ask q = {.p = p, .kind = kind};
-    if (!p || !kind) return door_null(!p ? "program" : "kind"), NULL;
+    if (!p) return door_null("program"), NULL;
+    if (!kind) return door_missing(body == ir_body ? "stage" : "kind"), NULL;
     tg_status st = door_run(body, &q);
     free(q.code);
     return st ? NULL : q.text;
@@ -195,7 +196,8 @@ static Status cost_body(void *ctx) {
 
 tg_status tg_program_cost(const tg_program *p, const tg_graph *g, tg_cost *cost) {
     Ask q = {.p = p, .graph = g};
-    if (!p || !g || !cost) return door_null(!p ? "program" : !g ? "graph" : "cost");
+    if (!p || !g) return door_null(p ? "graph" : "program");
+    if (!cost) return door_missing("cost");
     tg_status st = door_run(cost_body, &q);
     if (st) return st;
     const Cost *c = &q.cost;
@@ -206,7 +208,8 @@ tg_status tg_program_cost(const tg_program *p, const tg_graph *g, tg_cost *cost)
 }
 
 tg_status tg_program_stats(const tg_program *p, tg_stats *stats) {
-    if (!p || !stats) return door_null(!p ? "program" : "stats");
+    if (!p) return door_null("program");
+    if (!stats) return door_missing("stats");
     VariantStats v = variant_stats();
     *stats = (tg_stats){
         .disk_hits = v.disk_hits, .compiles = v.compiles, .compile_ms = v.total_compile_ms};

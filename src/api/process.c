@@ -20,7 +20,7 @@ void tg_set_log(void (*log)(void *ctx, int severity, const char *text), void *ct
 
 tg_status tg_set_allocator(void *(*alloc)(void *ctx, size_t size),
                            void (*release)(void *ctx, void *p), void *ctx) {
-    if (!alloc != !release) return door_null(alloc ? "release" : "alloc");
+    if (!alloc != !release) return door_missing(alloc ? "release" : "alloc");
     const Allocator own = {alloc, release, ctx};
     if (mem_use(alloc ? &own : NULL)) return TG_OK;
     return (tg_status)err_set(

@@ -94,7 +94,7 @@ static Status new_body(void *ctx) {
 
 tg_program *tg_program_new(const char *formula) {
     FromText q = {.text = formula};
-    if (!formula) return door_null("formula"), NULL;
+    if (!formula) return door_missing("formula"), NULL;
     return door_run(new_body, &q) ? NULL : q.out;
 }
 
@@ -163,7 +163,8 @@ static Status gradient_body(void *ctx) {
 
 tg_program *tg_program_grad(const tg_program *p, const char *outs, const char *wrt) {
     Gradient q = {p, outs, wrt, NULL};
-    if (!p || !outs || !wrt) return door_null(!p ? "program" : !outs ? "outs" : "wrt"), NULL;
+    if (!p) return door_null("program"), NULL;
+    if (!outs || !wrt) return door_missing(outs ? "wrt" : "outs"), NULL;
     return door_run(gradient_body, &q) ? NULL : q.out;
 }
 
@@ -330,6 +331,7 @@ static Status typed_body(void *ctx) {
 tg_program *tg_program_typed(const tg_program *p, const tg_arg *args, size_t num_args) {
     Typed q = {p, args, num_args, NULL};
     if (!p) return door_null("program"), NULL;
+    if (!args && num_args) return door_missing("args"), NULL;
     return door_run(typed_body, &q) ? NULL : q.out;
 }
 
@@ -452,6 +454,7 @@ static void describe_end(const Fn *f, const Binding *b, tg_end *end) {
 static tg_status get_end(const tg_program *p, bool result, size_t k, tg_end *end) {
     tg_status st = need_typed(p);
     if (st) return st;
+    if (!end) return door_missing("end");
     size_t n = result ? p->fn->results.len : p->fn->inputs.len;
     if (k >= n)
         return (tg_status)err_set(ST_RANGE, "%s %zu: the program has %zu",
@@ -496,7 +499,7 @@ tg_status tg_program_split(const tg_program *grad, const char *keep, tg_program 
     tg_status st = need_typed(grad);
     if (st) return st;
     if (!keep || !forward || !backward)
-        return door_null(!keep ? "keep" : !forward ? "forward" : "backward");
+        return door_missing(!keep ? "keep" : !forward ? "forward" : "backward");
     Splitting q = {grad, keep, NULL, NULL};
     st = door_run(split_body, &q);
     if (st) return st;

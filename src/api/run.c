@@ -59,7 +59,7 @@ static Status run_body(void *ctx) {
 static tg_status run(const tg_program *p, const tg_graph *g, const tg_arg *args, size_t num_args,
                      Status (*how)(const Bound *b), Running *q) {
     if (!p || !g) return door_null(!p ? "program" : "graph");
-    if (!args && num_args) return door_null("args");
+    if (!args && num_args) return door_missing("args");
     *q = (Running){.p = p, .g = g, .args = args, .num_args = num_args, .run = how};
     tg_status st = door_run(run_body, q);
     if (st || q->run) tg_program_free(q->typed);

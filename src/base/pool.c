@@ -206,6 +206,8 @@ static bool interrupted(void) {
 
 static Status report_interrupt(void) { return err_set(ST_INTR, "interrupted"); }
 
+Status pool_ask(void) { return interrupted() ? report_interrupt() : ST_OK; }
+
 static Status run_alone(int64_t num_tasks, void (*body)(void *ctx, int64_t task), void *ctx) {
     for (int64_t k = 0; k < num_tasks; k++) {
         if (interrupted()) return report_interrupt();

@@ -28,5 +28,7 @@ int pool_num_threads(void);
  * every POOL_POLL_MS, since a poll may be dear (Python's takes a lock). */
 enum { POOL_POLL_MS = 10 };
 void pool_set_poll(bool (*poll)(void *ctx), void *ctx);
+/* Asks it on behalf of work that is no task: ST_INTR where it answers true. */
+Status pool_ask(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* The run: values in order of definition, each by its operation's rule, then the outputs. */
 #include "interp/interp.h"
 
+#include "base/pool.h"
 #include "interp/value.h"
 
 #include <string.h>
@@ -227,7 +228,7 @@ static Status run_values(Run *run, const Fn *f, const Value *const *inputs, cons
         w.of[b.val] = inputs[k];
     }
     for (Val v = 1; !st && v < ir_count(f); v++)
-        if (ir_op(f, v) != OP_input)
+        if (ir_op(f, v) != OP_input && !(st = pool_ask()))
             st = w.need[v] ? eval_node(run, &w, v) : check_node(run, &w, v);
     for (uint32_t k = 0; !st && k < f->results.len; k++)
         if (is_wanted[k]) results[k] = w.of[f->results.data[k].val];

@@ -11,26 +11,33 @@ static const int64_t row_ptr[] = {0, 2, 3, 5}, col_idx[] = {0, 2, 1, 0, 1};
 static const float x[] = {1, 2, 3}, weight[] = {.5f, .5f, .5f, .5f, .5f}, ones[] = {1, 1, 1};
 
 static int differs(const char *what, const float *got, const float *want, int n) {
-    for (int i = 0; i < n; i++)
-        if (!(fabsf(got[i] - want[i]) < 1e-6f)) return printf("%s[%d] is %g\n", what, i, got[i]), 1;
+    for (int i = 0; i < n; i++) {
+        if (fabsf(got[i] - want[i]) < 1e-6f) continue;
+        printf("%s[%d] is not what was expected\n", what, i);
+        return 1;
+    }
     return 0;
 }
 
+static int complain(void) {
+    puts(tg_errmsg());
+    return 1;
+}
+
 static int formula(const tg_graph *g) {
-    const float want_out[] = {2, 1, 1.5f}, want_dw[] = {1, 3, 2, 1, 2};
-    float out[3], dw[5]; /* results need no value before */
-    tg_program *p = tg_program_new("out = sum(edge.weight * src.x)");
+    const float want_out[] = {2, 1, 1.5f}, want_total = 4.5f, want_dw[] = {1, 3, 2, 1, 2};
+    float out[3], dw[5], total; /* results need no value before */
+    tg_program *p = tg_program_new("out = sum(edge.weight * src.x); total = sum(out)");
     tg_program *dp = tg_program_grad(p, "out", "edge.weight");
-    const tg_arg args[] = {{"src.x", tg_f32(x, 3)},
-                           {"edge.weight", tg_f32(weight, 5)},
-                           {"cot.out", tg_f32(ones, 3)},
-                           {"out", tg_f32(out, 3)},
-                           {"grad.edge.weight", tg_f32(dw, 5)}};
+    const tg_arg args[] = {{"src.x", tg_f32(x, 3)},      {"edge.weight", tg_f32(weight, 5)},
+                           {"cot.out", tg_f32(ones, 3)}, {"out", tg_f32(out, 3)},
+                           {"total", tg_f32(&total)},    {"grad.edge.weight", tg_f32(dw, 5)}};
     tg_status st = tg_run(dp, g, args, sizeof args / sizeof *args);
     tg_program_free(dp);
     tg_program_free(p);
-    if (st) return puts(tg_errmsg()), 1;
-    return differs("out", out, want_out, 3) || differs("dw", dw, want_dw, 5);
+    if (st) return complain();
+    return differs("out", out, want_out, 3) || differs("total", &total, &want_total, 1) ||
+           differs("dw", dw, want_dw, 5);
 }
 
 static int builder(const tg_graph *g) {
@@ -47,13 +54,15 @@ static int builder(const tg_graph *g) {
     tg_program_free(p);
     tg_reducer_free(sum);
     tg_builder_free(b);
-    if (st) return puts(tg_errmsg()), 1;
+    if (st) return complain();
     return differs("built", out, want, 3);
 }
 
 int main(void) {
-    if (strcmp(tg_version(), TG_VERSION) != 0)
-        return printf("library %s, header " TG_VERSION "\n", tg_version()), 1;
+    if (strcmp(tg_version(), TG_VERSION) != 0) {
+        printf("library %s, header " TG_VERSION "\n", tg_version());
+        return 1;
+    }
     tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
     int wrong = formula(g) || builder(g);
     tg_graph_free(g);

@@ -80,6 +80,25 @@ def check_pkg_config(prefix):
                 prefix.check(program)
 
 
+# All that the compilers know of, but for what objects to a language later than the first.
+STRICT = {
+    "gcc": "-Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Wmissing-prototypes -Wuninitialized -O2",
+    "g++": "-Wconversion -Wsign-conversion -Wshadow -Wcast-qual -Wundef -Wold-style-cast -Wuninitialized -O2",
+    "clang": "-Weverything -Wno-pre-c11-compat -Wno-declaration-after-statement -Wno-unsafe-buffer-usage",
+    "clang++": "-Weverything -Wno-c++98-compat -Wno-c++98-compat-pedantic -Wno-unsafe-buffer-usage",
+}
+
+
+def check_warnings(prefix):
+    for compiler, options in STRICT.items():
+        found = next(filter(shutil.which, (compiler, f"{compiler}-22")), None)
+        language, standards = ("c++", ["c++17"]) if "++" in compiler else ("c", ["c11", "c17"])
+        for standard in standards if found else []:
+            source = ["-x", language, HERE / "consumer.c", "-o", prefix.work / "strict.o"]
+            run(found, f"-std={standard}", *WARNINGS, *options.split(), "-I", prefix.path / "include", "-c", *source)
+            print(f"{found} {standard}: no warning")
+
+
 def check_cmake(prefix):
     if not shutil.which("cmake"):
         print("no cmake: find_package is not tested")
@@ -100,6 +119,7 @@ def main(build):
     with tempfile.TemporaryDirectory() as root:
         prefix = Prefix(build, Path(root))
         check_pkg_config(prefix)
+        check_warnings(prefix)
         check_cmake(prefix)
     return 0
 
