@@ -48,6 +48,13 @@ FILES = {
     "none8": npy([], "<i8", shape="(0,)"),
     "zero": npy([0], "<i8"),
 }
+# Formulas in files; the last is told from IR by what follows the comment.
+TEXTS = {
+    "sum.tg": "out = sum(edge.w * src.x)\n",
+    "mean.tg": "# a mean\r\nwm.identity = 0, 0\r\nwm.lift(m) = m, 1\r\n"
+    "wm.combine(a, b) = a[0] + b[0], a[1] + b[1]\r\nwm.finalize(s) = s[0] / s[1]\r\nout = wm(src.x)\r\n",
+    "fault.tg": "# two lines\nh = 2 * src.x\nout = sum(h\n",
+}
 CSR, COO = ["--graph=row_ptr.npy,col_idx.npy"], ["--coo=src.npy,dst.npy"]
 RIGHT = [
     (["-e", "out = sum(edge.w * src.x)", *CSR, "--bind=src.x=x.npy", "--bind=edge.w=w.npy"], "out: float32 (3,)\n 2 1 1.5\n"),
@@ -60,6 +67,8 @@ RIGHT = [
     (["-e", "out = sum(edge.n)", *CSR, "--bind=edge.n=n.npy"], "out: int64 (3,)\n 3 3 9\n"),
     (["-e", "out = node.x > s", *CSR, "--bind=node.x=x.npy", "--bind=s=s.npy"], "out: bool (3,)\n false false false\n"),
     (["-e", "out = s * 2", "--bind=s=s.npy"], "out: float32 ()\n 6\n"),
+    (["sum.tg", *CSR, "--bind=src.x=x.npy", "--bind=edge.w=w.npy"], "out: float32 (3,)\n 2 1 1.5\n"),
+    (["mean.tg", *CSR, "--bind=src.x=x.npy"], "out: float32 (3,)\n 2 2 1.5\n"),
     (["-e", "out = sum(src.x)", "--graph=zero.npy,none8.npy", "--bind=src.x=none.npy"], "out: float32 (0,)\n"),
     (["-e", "out = sum(src.x * src.x)", "--grad=out:src.x", *CSR, "--bind=src.x=x.npy", "--bind=cot.out=ones.npy"],
      "out: float32 (3,)\n 10 4 5\ngrad.src.x: float32 (3,)\n 4 8 6\n"),
@@ -77,7 +86,13 @@ WRONG = [
     (["-e", "out = sum(src.x)", *CSR, "--bind=src.x=x.npy", "--save=out=no/where.npy"], "no/where.npy: cannot be written"),
     (["-e", "out = sum(src.x)", *CSR, "--bind=src.x=x.npy", "--in=src.x=f32"], "--in=src.x: it is bound, which gives its type"),
     (["-e", "out = sum(src.x)", "--in=src.y=f32"], "--in=src.y: the formula has no such input"),
-    (["-e", "out = sum(src.x)", *CSR, "--bind=src.x=s.npy"], "--bind=src.x: rank 0, expected 1 to 9"),
+    (["-e", "out = sum(src.x)", *CSR, "--bind=src.x=s.npy"], "tiga-opt: --bind=src.x: rank 0, expected 1 to 9"),
+    (["fault.tg"], "fault.tg:4:1: expected ',' or ')' (the bracket opened at 3:10), got the end"),
+    (["nothing.tg"], "nothing.tg: cannot be read"),
+    (["sum.tg", "--stage=ir"], "no stage 'ir' (there are: domain, iter, kernel, task, llvm, llvm-opt, asm)"),
+    (["sum.tg", "--pass=clean,dce"], "no pass 'dce' (there are: clean, "),
+    (["sum.tg", "--stage=iter", "--stage=kernel"], "--stage=iter is the last step"),
+    (["sum.tg", "--grad=out"], "tiga-opt: --grad=out: expected RESULTS:INPUTS"),
 ]
 BAD_FILES = [
     (b"", "it does not start as one"),
@@ -126,6 +141,23 @@ def check_refused(tool, words, want):
         sys.exit(f"{words}: status {done.returncode}, {done.stderr!r}, expected '{want}'")
 
 
+def check_usage(tool):
+    """What is printed without a program, and what ends at the options."""
+    version = run(tool, ["--version"])
+    help_text = run(tool, ["--help"]).stdout
+    assert version.returncode == 0 and version.stdout.startswith("tiga-opt 0."), version
+    assert all(word in help_text for word in ("--grad=RESULTS:INPUTS", "--bind=NAME=FILE", "  fma ", "IR text or a")), help_text
+    assert run(tool, ["-e", "out = 2 + 3", "--interp"]).stdout == "out: int64 ()\n 5\n"
+    for words, want in {
+        ("-e", "out = 1", "-e", "out = 2"): "one formula only",
+        ("-e", "out = 1", "sum.tg"): "a formula or a file, not both",
+        ("sum.tg", "mean.tg"): "one file only",
+        ("--bogus",): "unrecognized option",
+    }.items():
+        done = run(tool, words)
+        assert done.returncode == 64 and want in done.stderr, done
+
+
 def check_mutations(tool):
     rand = random.Random(1)
     for _ in range(300):
@@ -171,6 +203,8 @@ def main():
         os.chdir(folder)
         for name, data in FILES.items():
             pathlib.Path(f"{name}.npy").write_bytes(data)
+        for name, text in TEXTS.items():
+            pathlib.Path(name).write_bytes(text.encode())
         for words, want in RIGHT:
             check(tool, words, want)
         for words, want in WRONG:
@@ -178,6 +212,7 @@ def main():
         for data, want in BAD_FILES:
             pathlib.Path("bad.npy").write_bytes(data)
             check_refused(tool, ["-e", "out = a", "--bind=a=bad.npy"], want)
+        check_usage(tool)
         check_mutations(tool)
         check_numpy(tool)
         os.chdir("/")

@@ -12,7 +12,7 @@
 #include <string.h>
 
 bool execute_is_wanted(const Execution *x) {
-    return x->csr || x->coo || x->num_bind || x->num_save;
+    return x->csr || x->coo || x->num_bind || x->num_save || x->interp;
 }
 
 static bool has_role(const char *name, const char *role) {

@@ -4,25 +4,23 @@
  *   tiga-opt -e 'out = sum(edge.w * src.x)' --in=src.x=f32[16] --stage=llvm
  *   tiga-opt -e 'out = sum(src.x)' --graph=row_ptr.npy,col_idx.npy --bind=src.x=x.npy --save=out=out.npy
  *
- * Reads a module from a file or standard input, or takes a formula; does what the options say in their
- * order; prints what became of it, or runs it where data is given. Faults go to standard error as
+ * Reads a module or a formula from a file or standard input, or takes a formula; does what the options say in
+ * their order; prints what became of it, or runs it where data is given. Faults go to standard error as
  * "file:line:column: message"; the exit status is 1 then. */
 #include "base/mem.h"
 #include "base/status.h"
-#include "codegen/codegen.h"
 #include "execute.h"
 #include "text/text.h"
 #include "ir/verify.h"
 #include "opt/opt.h"
 #include "opt/vjp.h"
 #include "plan/plan.h"
+#include "run/codegen_open.h"
 
 #include <argp.h>
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct Tool Tool;
 typedef Status Action(Tool *t, const char *argument);
@@ -38,6 +36,7 @@ struct Tool {
     } actions[MAX_ACTIONS];
     int num_actions;
     bool verify, irdl;
+    const char *planned; /* the stage that the module is of, once a plan was made of it */
     bool is_printed;     /* by a stage below the IR */
     Arena *arena;        /* of the module parsed, and of text */
     VEC(Arena *) arenas; /* of functions made since */
@@ -73,10 +72,16 @@ static const char *next_word(Tool *t, const char **list, char separator) {
     return word;
 }
 
+static Status no_pass(Tool *t, const char *name) {
+    Text known = {.arena = t->arena};
+    for (const Pass *p = opt_passes; p->name; p++) text_putf(&known, "%s, ", p->name);
+    return err_set(ST_NAME, "no pass '%s' (there are: %.*s)", name, (int)known.len - 2, known.text);
+}
+
 static Status run_passes(Tool *t, const char *list) {
     for (const char *name; (name = next_word(t, &list, ','));) {
         const Pass *pass = opt_find(name);
-        if (!pass) return err_set(ST_NAME, "no pass '%s'", name);
+        if (!pass) return no_pass(t, name);
         for (uint32_t k = 0; k < t->module.functions.len; k++)
             t->module.functions.data[k] = pass->run(new_arena(t), t->module.functions.data[k]);
         Status st = verify_all(t, name);
@@ -113,43 +118,24 @@ static Status run_grad(Tool *t, const char *argument) {
 
 /* ---- stages ---- */
 
-/* The code generator lies beside this program, or where TIGA_CODEGEN says. */
-static void *open_codegen(Tool *t) {
-    const char *given = getenv("TIGA_CODEGEN");
-    if (given && *given) return dlopen(given, RTLD_NOW | RTLD_LOCAL);
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[n < 0 ? 0 : n] = 0;
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = 0;
-    void *so = dlopen(arena_printf(t->arena, "%s/libtiga_codegen.so", self), RTLD_NOW | RTLD_LOCAL);
-    return so ? so : dlopen("libtiga_codegen.so", RTLD_NOW | RTLD_LOCAL);
-}
-
-static Status print_code(Tool *t, CodegenText *text, const Kernel *k, const char *kind) {
+static Status print_code(Tool *t, const Kernel *k, const char *kind) {
     uint32_t num_buffers = k->body->inputs.len + k->body->results.len;
     uint8_t *layout = ARENA_ARRAY(t->arena, uint8_t, num_buffers); /* LAYOUT_rows all */
     CompileRequest request = {.kernel = k, .cpu = "", .features = "", .layout = layout};
-    char message[ERR_MESSAGE_SIZE] = "", *code;
+    char *code;
     size_t len;
-    Status st = text(&request, kind, &code, &len, message, sizeof message);
-    if (st) return err_set(st, "%s: %s", k->name, message);
+    Status st = codegen_text(&request, kind, &code, &len);
+    if (st) return st;
+    t->is_printed = true;
     fwrite(code, 1, len, stdout);
     free(code);
     return ST_OK;
 }
 
 static Status stage_code(Tool *t, const Plan *p, const char *kind) {
-    void *so = open_codegen(t);
-    if (!so) return err_set(ST_UNSUPPORTED, "--stage=%s: no code generator: %s", kind, dlerror());
-    void *symbol = dlsym(so, CODEGEN_TEXT_SYMBOL);
-    if (!symbol) return err_set(ST_UNSUPPORTED, "--stage=%s: %s", kind, dlerror());
-    CodegenText *text;
-    memcpy(&text, &symbol, sizeof text);
-    t->is_printed = true;
     Status st = ST_OK;
     for (uint32_t k = 0; !st && k < p->kernels.len; k++)
-        st = print_code(t, text, &p->kernels.data[k], kind);
+        st = print_code(t, &p->kernels.data[k], kind);
     return st;
 }
 
@@ -163,7 +149,11 @@ static Status run_stage(Tool *t, const char *stage) {
     static const char *const code[] = {"llvm", "llvm-opt", "asm", NULL};
     if (!strcmp(stage, "domain")) return ST_OK;
     bool is_code = is_one_of(stage, code);
-    if (!is_code && !is_one_of(stage, planned)) return err_set(ST_NAME, "no stage '%s'", stage);
+    if (!is_code && !is_one_of(stage, planned))
+        return err_set(ST_NAME,
+                       "no stage '%s' (there are: domain, iter, kernel, task, llvm, llvm-opt, asm)",
+                       stage);
+    t->planned = stage;
     for (uint32_t k = 0; k < t->module.functions.len; k++) {
         const Fn *f = opt_prepare(new_arena(t), t->module.functions.data[k]);
         Status st = plan_check(f);
@@ -189,8 +179,9 @@ static Status read_all(Tool *t, Text *out) {
         for (size_t k = 0; k < n; k++) *vec_push(t->arena, &bytes) = block[k];
     bool failed = ferror(in);
     if (!is_stdin) fclose(in);
-    out->text = bytes.data;
     out->len = bytes.len;
+    *vec_push(t->arena, &bytes) = 0;
+    out->text = bytes.data;
     return failed ? err_set(ST_INVAL, "cannot be read") : ST_OK;
 }
 
@@ -210,19 +201,36 @@ static Words wanted_results(Tool *t) {
     return words;
 }
 
+static Status read_formula(Tool *t, const char *text) {
+    Fn *f;
+    Words results = wanted_results(t);
+    Status st = execute_formula(t->arena, &t->execution, text, results.data, results.len, &f);
+    if (!st) *vec_push(t->arena, &t->module.functions) = f;
+    return st;
+}
+
+/* A formula starts with "NAME =" or "NAME.part", behind comments; IR with "module", "func.func" or a string. */
+static bool is_formula(const char *p) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    p += strspn(p, " \t\r\n;");
+    while (*p == '#') {
+        p += strcspn(p, "\n");
+        p += strspn(p, " \t\r\n;");
+    }
+    size_t n = strspn(p, letters);
+    const char *next = p + n + strspn(p + n, " \t");
+    bool is_func = n == 4 && !memcmp(p, "func", 4);
+    return n && (*next == '=' || (*next == '.' && !is_func));
+}
+
 static Status read_module(Tool *t) {
     Text text = {.arena = t->arena};
-    if (t->formula) {
-        Fn *f;
-        Words results = wanted_results(t);
-        Status st =
-            execute_formula(t->arena, &t->execution, t->formula, results.data, results.len, &f);
-        if (!st) *vec_push(t->arena, &t->module.functions) = f;
-        return st;
-    }
-    if (t->execution.num_in) return err_set(ST_INVAL, "--in gives types to a formula (-e)");
+    if (t->formula) return read_formula(t, t->formula);
     Status st = read_all(t, &text);
-    return st ? st : text_parse(t->arena, text.text ? text.text : "", text.len, &t->module);
+    if (st) return st;
+    if (is_formula(text.text)) return read_formula(t, text.text);
+    if (t->execution.num_in) return err_set(ST_INVAL, "--in gives types to a formula");
+    return text_parse(t->arena, text.text, text.len, &t->module);
 }
 
 /* Results instead of text. */
@@ -239,7 +247,8 @@ static Status take_steps(Tool *t) {
     if (!st) st = read_module(t);
     if (!st) st = verify_all(t, "parsing");
     for (int k = 0; !st && k < t->num_actions; k++)
-        st = t->actions[k].run(t, t->actions[k].argument);
+        st = t->planned ? err_set(ST_INVAL, "--stage=%s is the last step", t->planned)
+                        : t->actions[k].run(t, t->actions[k].argument);
     if (st || t->is_printed) return st;
     if (execute_is_wanted(&t->execution)) return run_module(t);
     fputs(text_print_module(t->arena, &t->module), stdout);
@@ -259,8 +268,11 @@ static Status run(void *ctx) {
 /* Faults of text start with "line:column: ". */
 static void print_fault(const Tool *t) {
     const char *message = err_message();
-    bool placed = *message >= '0' && *message <= '9';
-    const char *name = t->formula ? "<formula>" : strcmp(t->file, "-") ? t->file : "<stdin>";
+    bool placed = *message >= '0' && *message <= '9', of_option = !strncmp(message, "--", 2);
+    const char *name = of_option              ? "tiga-opt"
+                       : t->formula           ? "<formula>"
+                       : strcmp(t->file, "-") ? t->file
+                                              : "<stdin>";
     fprintf(stderr, "%s:%s%s\n", name, placed ? "" : " ", message);
 }
 
@@ -287,7 +299,7 @@ static const struct argp_option options[] = {
     {"verify", KEY_verify, NULL, 0, "Verify after every step", 0},
     {"irdl", KEY_irdl, NULL, 0, "Print the IRDL description of the dialects and stop", 0},
     {NULL, 0, NULL, 0, "A formula, data:", 1},
-    {"formula", 'e', "TEXT", 0, "The program, in place of a file", 1},
+    {"formula", 'e', "TEXT", 0, "The program, a formula, in place of a file", 1},
     {"in", KEY_in, "NAME=TYPE", 0,
      "An input's dtype and feature shape: --in=src.x=f32[16]; else float32 scalars", 1},
     {"graph", KEY_graph, "ROW_PTR,COL_IDX", 0, "Run on this relation, from .npy files", 1},
@@ -309,7 +321,10 @@ static error_t parse_data_option(int key, char *argument, struct argp_state *sta
     Tool *t = state->input;
     Execution *x = &t->execution;
     switch (key) {
-    case 'e': t->formula = argument; return 0;
+    case 'e':
+        if (t->formula) argp_error(state, "one formula only (its lines may be parted by ;)");
+        t->formula = argument;
+        return 0;
     case KEY_in: add_word(state, x->in, &x->num_in, argument); return 0;
     case KEY_bind: add_word(state, x->bind, &x->num_bind, argument); return 0;
     case KEY_save: add_word(state, x->save, &x->num_save, argument); return 0;
@@ -366,11 +381,14 @@ int main(int argc, char **argv) {
         .options = options,
         .parser = parse_option,
         .args_doc = "[FILE]",
-        .doc = "Reads a Tiga program (\"-\" or nothing: from standard input), takes these steps in "
-               "their order and prints what became of it, or runs it where data is given.\v",
+        .doc =
+            "Reads a Tiga program, IR text or a formula (\"-\" or nothing: from standard input), "
+            "takes these steps in their order and prints what became of it, or runs it where "
+            "data is given.\v",
         .help_filter = help_filter,
     };
     Tool t = {.file = "-"};
+    argp_program_version = "tiga-opt " TG_VERSION;
     argp_parse(&argp, argc, argv, 0, NULL, &t);
     Status st = guard_run(run, &t);
     if (st) print_fault(&t);

@@ -99,6 +99,12 @@ def check_warnings(prefix):
             print(f"{found} {standard}: no warning")
 
 
+def check_tool(prefix):
+    """It finds the code generator, which does not lie beside it."""
+    assert "define" in run(prefix.path / "bin/tiga-opt", "-e", "out = sum(src.x)", "--stage=llvm")
+    print("tiga-opt: finds the code generator")
+
+
 def check_cmake(prefix):
     if not shutil.which("cmake"):
         print("no cmake: find_package is not tested")
@@ -120,6 +126,7 @@ def main(build):
         prefix = Prefix(build, Path(root))
         check_pkg_config(prefix)
         check_warnings(prefix)
+        check_tool(prefix)
         check_cmake(prefix)
     return 0
 
