@@ -135,7 +135,7 @@ static void build(void) {
     tg_builder *b = tg_builder_new(false);
     tg_val m = tg_mul(b, tg_in(b, "edge.w", TG_FLOAT32, 0, NULL),
                       tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)));
-    tg_reducer *sum = tg_reducer_builtin("mean", true, 0), *own = own_reducer();
+    tg_reducer *sum = tg_reducer_builtin("mean", 0, true, 0), *own = own_reducer();
     tg_out(b, "out", tg_reduce(b, sum, &m, 1));
     tg_out(b, "own", tg_reduce(b, own, &m, 1));
     tg_free(tg_reducer_ir(own, "own", &dtype, 1));

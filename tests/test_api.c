@@ -325,7 +325,7 @@ static void test_builder(void **state) {
     tg_builder *b = tg_builder_new(false);
     tg_val m = tg_mul(b, tg_in(b, "edge.weight", TG_FLOAT32, 0, NULL),
                       tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)));
-    tg_reducer *sum = tg_reducer_builtin("sum", false, 0);
+    tg_reducer *sum = tg_reducer_builtin("sum", 0, false, 0);
     tg_out(b, "out", tg_reduce(b, sum, &m, 1));
     tg_program *p = tg_builder_program(b);
     assert_non_null(p);
@@ -376,7 +376,7 @@ static void test_false_flags_are_doubted(void **state) {
     int heard = 0;
     tg_set_log(hear, &heard);
     tg_reducer *r = difference(TG_ASSOCIATIVE), *s = difference(0),
-               *sum = tg_reducer_builtin("sum", false, 0);
+               *sum = tg_reducer_builtin("sum", 0, false, 0);
     assert_non_null(strstr(tg_reducer_doubt(r), "(a b) c gives "));
     assert_string_equal(tg_reducer_doubt(s), "");
     assert_string_equal(tg_reducer_doubt(sum), "");
@@ -445,7 +445,7 @@ static void test_builder_fails_with_what_is_missing(void **state) {
     (void)state;
     tg_builder *b = tg_builder_new(false), *other = tg_builder_new(false);
     tg_val x0 = tg_in(b, "edge.a", TG_FLOAT32, 0, NULL);
-    tg_reducer *r = tg_reducer_builtin("summ", false, 0);
+    tg_reducer *r = tg_reducer_builtin("summ", 0, false, 0);
     assert_int_equal(tg_reduce(b, r, &x0, 1), 0);
     assert_null(tg_builder_program(b));
     assert_int_equal(tg_errcode(), TG_ENAME);
@@ -465,7 +465,7 @@ static void test_every_builtin_is_proven_and_prints(void **state) {
                                         "componentwise-additive", "stable-weighted"};
     const tg_dtype dtypes[] = {TG_FLOAT64, TG_FLOAT64};
     for (int k = 0; k < 6; k++) {
-        tg_reducer *r = tg_reducer_builtin(names[k], false, 0);
+        tg_reducer *r = tg_reducer_builtin(names[k], 0, false, 0);
         assert_string_equal(tg_reducer_proof(r), forms[k]);
         char *text = tg_reducer_ir(r, "it", dtypes, tg_reducer_num_messages(r));
         if (!text) fail_msg("%s: %s", names[k], tg_errmsg());
@@ -493,7 +493,7 @@ static void test_builtins_that_are_programs(void **state) {
     tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         tg_builder *b = tg_builder_new(false);
-        tg_reducer *r = tg_reducer_builtin(cases[k].name, true, 0);
+        tg_reducer *r = tg_reducer_builtin(cases[k].name, 0, true, 0);
         tg_val m = tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL)), cast;
         const int64_t f64 = TG_FLOAT64;
         cast = tg_reduce(b, r, &m, 1);

@@ -296,7 +296,7 @@ static void casts_round(void **state) {
 static void a_reducers_state_is_float32(void **state) {
     (void)state;
     const tg_dtype half = TG_BFLOAT16;
-    tg_reducer *r = tg_reducer_builtin("mean", false, 0);
+    tg_reducer *r = tg_reducer_builtin("mean", 0, false, 0);
     char *text = tg_reducer_ir(r, "mean", &half, 1);
     assert_non_null(strstr(text, "bf16"));
     assert_non_null(strstr(text, "\"gf_tensor.add\""));

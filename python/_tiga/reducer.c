@@ -19,10 +19,12 @@ static void reducer_dealloc(PyObject *self) {
 static PyObject *builtin(PyObject *module, PyObject *args) {
     const char *name;
     PyObject *empty;
-    if (!PyArg_ParseTuple(args, "sO", &name, &empty)) return NULL;
+    int flags;
+    if (!PyArg_ParseTuple(args, "siO", &name, &flags, &empty)) return NULL;
     double value = empty == Py_None ? 0 : PyFloat_AsDouble(empty);
     if (PyErr_Occurred()) return NULL;
-    return reducer_wrap(state_of_module(module), tg_reducer_builtin(name, empty != Py_None, value));
+    return reducer_wrap(state_of_module(module),
+                        tg_reducer_builtin(name, flags, empty != Py_None, value));
 }
 
 static PyObject *custom(PyObject *module, PyObject *args) {
@@ -40,7 +42,7 @@ static PyObject *custom(PyObject *module, PyObject *args) {
 }
 
 PyMethodDef reducer_functions[] = {
-    {"reducer_builtin", builtin, METH_VARARGS, "(name, empty or None) -> Reducer"},
+    {"reducer_builtin", builtin, METH_VARARGS, "(name, flags, empty or None) -> Reducer"},
     {"reducer_custom", custom, METH_VARARGS,
      "(name, flags, identity, lift, combine, finalize) -> Reducer"},
     {NULL, NULL, 0, NULL},

@@ -3,7 +3,8 @@
     state = identity();  for each message in CSR order: state = combine(state, lift(m));  finalize(state)
 
 A built-in is made by its factory, `tg.sum()`; one's own is a subclass of Reducer, whose functions are
-captured on scalars and proven by structure."""
+captured on scalars and proven by structure. Every factory takes empty=, and deterministic=True, which adds and
+multiplies strictly from the left."""
 
 from __future__ import annotations
 
@@ -210,14 +211,16 @@ class Builtin(Reducer):
     associative = True
     commutative = True
 
-    def __init__(self, name: str, messages: tuple[str, ...], shown: str, empty: float | None) -> None:
-        super().__init__()
+    def __init__(
+        self, name: str, messages: tuple[str, ...], shown: str, empty: float | None, deterministic: bool = False
+    ) -> None:
+        super().__init__(deterministic=bool(deterministic))
         self.name = name
         self._messages = list(messages)
         self._shown = shown
         self._empty = None if empty is None else float(empty)
         self._handle: Any = None
-        self._cached_key: tuple[Any, ...] = (name, self._empty)
+        self._cached_key: tuple[Any, ...] = (name, self._empty, self.deterministic)
 
     def _message_names(self) -> list[str]:
         return self._messages
@@ -227,7 +230,7 @@ class Builtin(Reducer):
 
     def _native(self, count: int, codes: tuple[int, ...]) -> Any:
         if self._handle is None:
-            self._handle = _tiga.reducer_builtin(self.name, self._empty)
+            self._handle = _tiga.reducer_builtin(self.name, self.deterministic * 4, self._empty)
         return self._handle
 
     def __getstate__(self) -> dict[str, Any]:
@@ -240,8 +243,10 @@ class Builtin(Reducer):
 class OnlineSoftmax(Builtin):
     """The softmax(score)-weighted mean of value, and how it is accumulated."""
 
-    def __init__(self, accumulation_dtype: Any, block_prune_threshold: float | None, empty: float | None) -> None:
-        super().__init__("online_softmax", ("score", "value"), "tg.online_softmax()", empty)
+    def __init__(
+        self, accumulation_dtype: Any, block_prune_threshold: float | None, empty: float | None, deterministic: bool
+    ) -> None:
+        super().__init__("online_softmax", ("score", "value"), "tg.online_softmax()", empty, deterministic)
         if block_prune_threshold is not None and not 0 < block_prune_threshold <= 1:
             raise ValueError(f"block_prune_threshold is {block_prune_threshold}, expected a number in (0, 1]")
         self.accumulation_dtype = None if accumulation_dtype is None else dtypes.as_dtype(accumulation_dtype)
@@ -251,7 +256,7 @@ class OnlineSoftmax(Builtin):
 
 def _given(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """True where a factory's name was called as a function of a value."""
-    return bool(args) or x is not None or not kwargs.keys() <= {"identity", "empty"}
+    return bool(args) or x is not None or not kwargs.keys() <= {"identity", "empty", "deterministic"}
 
 
 def sum(x: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -262,7 +267,7 @@ def sum(x: Any = None, *args: Any, **kwargs: Any) -> Any:
     if "identity" in kwargs and "empty" in kwargs:
         raise TypeError("sum: identity and empty are one thing, give one")
     empty = kwargs.get("identity", kwargs.get("empty"))
-    return Builtin("sum", ("message",), "tg.sum()", empty)
+    return Builtin("sum", ("message",), "tg.sum()", empty, kwargs.get("deterministic", False))
 
 
 def mean(x: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -290,17 +295,21 @@ def min(x: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 def online_softmax(
-    accumulation_dtype: Any = None, block_prune_threshold: float | None = None, *, empty: float | None = None
+    accumulation_dtype: Any = None,
+    block_prune_threshold: float | None = None,
+    *,
+    empty: float | None = None,
+    deterministic: bool = False,
 ) -> Reducer:
     """The softmax(score)-weighted mean of value, in one pass: return self.reducer(score, value). A score
     of -inf weighs nothing; a row without messages gives empty (NaN)."""
-    return OnlineSoftmax(accumulation_dtype, block_prune_threshold, empty)
+    return OnlineSoftmax(accumulation_dtype, block_prune_threshold, empty, deterministic)
 
 
 def _builtin(name: str, kwargs: dict[str, Any]) -> Reducer:
     if "identity" in kwargs:
         raise TypeError(f"{name}: identity is sum's; the value of a row without messages is empty=")
-    return Builtin(name, ("message",), f"tg.{name}()", kwargs.get("empty"))
+    return Builtin(name, ("message",), f"tg.{name}()", kwargs.get("empty"), kwargs.get("deterministic", False))
 
 
 def any_(x: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -327,56 +336,58 @@ def logsumexp(x: Any = None, *args: Any, **kwargs: Any) -> Any:
     return _builtin("logsumexp", kwargs)
 
 
-def count(*args: Any, empty: float | None = None) -> Reducer:
+def count(*args: Any, empty: float | None = None, deterministic: bool = False) -> Reducer:
     """The reducer that counts messages, as int64, whatever they are: tg.count(empty=0)."""
-    return _reducer_alone("count", args, empty)
+    return _reducer_alone("count", args, empty, deterministic)
 
 
-def argmax(*args: Any, empty: float | None = None) -> Reducer:
+def argmax(*args: Any, empty: float | None = None, deterministic: bool = False) -> Reducer:
     """The reducer that gives the number of the edge with the largest message, in the order in which the graph
     was given; of ties the first; tg.argmax(empty=-1). A NaN is the largest."""
-    return _reducer_alone("argmax", args, empty)
+    return _reducer_alone("argmax", args, empty, deterministic)
 
 
-def argmin(*args: Any, empty: float | None = None) -> Reducer:
+def argmin(*args: Any, empty: float | None = None, deterministic: bool = False) -> Reducer:
     """The reducer that gives the number of the edge with the smallest message; of ties the first;
     tg.argmin(empty=-1). A NaN is the smallest."""
-    return _reducer_alone("argmin", args, empty)
+    return _reducer_alone("argmin", args, empty, deterministic)
 
 
-def median(*args: Any, empty: float | None = None) -> Reducer:
+def median(*args: Any, empty: float | None = None, deterministic: bool = False) -> Reducer:
     """The reducer that gives the middle message, of two the lower: tg.median(empty=NaN). Its gradient goes to the
     message chosen, of equal ones the first; a row with a NaN gives NaN."""
-    return _reducer_alone("median", args, empty)
+    return _reducer_alone("median", args, empty, deterministic)
 
 
-def quantile(q: float, *args: Any, empty: float | None = None) -> Reducer:
+def quantile(q: float, *args: Any, empty: float | None = None, deterministic: bool = False) -> Reducer:
     """The reducer that gives the message at position floor(q (n - 1)) of a row's n in rising order, exactly:
     tg.quantile(0.25, empty=NaN). Gradient and NaN as of tg.median."""
     if args or not isinstance(q, (int, float, np.floating, np.integer)):
         raise NotImplementedError("tg.quantile of a value is not built yet; the reducer is tg.quantile(0.25)")
     if not 0 <= q <= 1:
         raise ValueError(f"quantile: q is {q}, expected a number from 0 to 1")
-    return Builtin(f"quantile({float(q)!r})", ("message",), f"tg.quantile({float(q)!r})", empty)
+    return Builtin(f"quantile({float(q)!r})", ("message",), f"tg.quantile({float(q)!r})", empty, deterministic)
 
 
-def var(*args: Any, unbiased: bool = False, empty: float | None = None) -> Reducer:
+def var(*args: Any, unbiased: bool = False, empty: float | None = None, deterministic: bool = False) -> Reducer:
     """The reducer of the messages' variance: tg.var(unbiased=False, empty=NaN). unbiased divides by one less
     than their number; of one message it is then NaN, with gradient 0."""
-    return _reducer_alone("var", args, empty, unbiased)
+    return _reducer_alone("var", args, empty, deterministic, unbiased)
 
 
-def std(*args: Any, unbiased: bool = False, empty: float | None = None) -> Reducer:
+def std(*args: Any, unbiased: bool = False, empty: float | None = None, deterministic: bool = False) -> Reducer:
     """The reducer of the messages' standard deviation, the root of tg.var; its gradient where it is 0 is 0."""
-    return _reducer_alone("std", args, empty, unbiased)
+    return _reducer_alone("std", args, empty, deterministic, unbiased)
 
 
-def _reducer_alone(name: str, args: tuple[Any, ...], empty: float | None, unbiased: bool = False) -> Reducer:
+def _reducer_alone(
+    name: str, args: tuple[Any, ...], empty: float | None, deterministic: bool, unbiased: bool = False
+) -> Reducer:
     """A built-in whose name is no function of a value."""
     if args:
         raise NotImplementedError(f"tg.{name} over feature axes is not built yet; the reducer is tg.{name}()")
     full = f"{name}_unbiased" if unbiased else name
-    return Builtin(full, ("message",), f"tg.{name}({'unbiased=True' if unbiased else ''})", empty)
+    return Builtin(full, ("message",), f"tg.{name}({'unbiased=True' if unbiased else ''})", empty, deterministic)
 
 
 def prod(x: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -271,18 +271,19 @@ static Status capture_body(void *ctx) {
     Capture *q = ctx;
     Arena *a = arena_new();
     tg_reducer *r = q->out = ARENA_NEW(a, tg_reducer);
-    Status st = q->regions[0] ? reducer_new(a, q->name, q->flags, q->regions[0], q->regions[1],
-                                            q->regions[2], q->regions[3], &r->r)
-                              : reducer_builtin(a, q->name, q->has_empty, q->empty, &r->r);
+    Status st = q->regions[0]
+                    ? reducer_new(a, q->name, q->flags, q->regions[0], q->regions[1], q->regions[2],
+                                  q->regions[3], &r->r)
+                    : reducer_builtin(a, q->name, q->flags, q->has_empty, q->empty, &r->r);
     if (st) arena_free(a);
     return st;
 }
 
 static tg_reducer *capture(Capture q) { return door_run(capture_body, &q) ? NULL : q.out; }
 
-tg_reducer *tg_reducer_builtin(const char *name, bool has_empty, double empty) {
+tg_reducer *tg_reducer_builtin(const char *name, int flags, bool has_empty, double empty) {
     if (!name) return door_missing("name"), NULL;
-    return capture((Capture){.name = name, .has_empty = has_empty, .empty = empty});
+    return capture((Capture){.name = name, .flags = flags, .has_empty = has_empty, .empty = empty});
 }
 
 tg_reducer *tg_reducer_new(const char *name, int flags, tg_builder *identity, tg_builder *lift,

@@ -539,7 +539,7 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
         const char *name = !strcmp(e->text, "softmax") ? "online_softmax"
                            : c.unbiased ? arena_printf(m->arena, "%s_unbiased", e->text)
                                         : e->text;
-        Status st = reducer_builtin(m->arena, name, c.has_empty, c.empty, &r);
+        Status st = reducer_builtin(m->arena, name, 0, c.has_empty, c.empty, &r);
         if (!strcmp(name, "quantile") && !c.has_share)
             return fault(m, e, ST_INVAL, "a quantile takes q=, a number from 0 to 1");
         if (!st && c.has_share) st = reducer_set_share(r, c.share);

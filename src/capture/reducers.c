@@ -299,7 +299,7 @@ static Status builtin_program(Arena *takes, const char *name, Lowering *lower, R
     return read_share(*out, name);
 }
 
-Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty,
+Status reducer_builtin(Arena *takes, const char *name, int flags, bool has_empty, double empty,
                        Reducer **out) {
     size_t fold = find_fold(name);
     bool is_quantile = !strncmp(name, "quantile(", 9);
@@ -317,6 +317,7 @@ Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double em
     Status st = lower ? builtin_program(takes, name, lower, out) : builtin_fold(takes, fold, out);
     if (st) return st;
     TIGA_ASSERT((*out)->form != FORM_general);
+    (*out)->flags |= flags;
     (*out)->has_empty = has_empty;
     (*out)->empty = empty;
     return ST_OK;

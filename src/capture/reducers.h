@@ -8,7 +8,8 @@
  * library.c, "quantile(0.25)" with its share. Unknown names give ST_NAME. */
 bool reducer_is_builtin(const char *name);
 const char *reducer_builtin_name(size_t k); /* NULL past the end */
-Status reducer_builtin(Arena *takes, const char *name, bool has_empty, double empty, Reducer **out);
+Status reducer_builtin(Arena *takes, const char *name, int flags, bool has_empty, double empty,
+                       Reducer **out);
 /* Of a quantile: which. ST_INVAL outside 0 to 1. */
 Status reducer_set_share(Reducer *r, double share);
 /* Copies the functions, checks that they fit each other and are elementwise, proves the form. */

@@ -44,7 +44,7 @@ static int builder(const tg_graph *g) {
     const float want[] = {6, 3, 5};
     float out[3];
     tg_builder *b = tg_builder_new(false);
-    tg_reducer *sum = tg_reducer_builtin("sum", false, 0);
+    tg_reducer *sum = tg_reducer_builtin("sum", 0, false, 0);
     tg_val m = tg_at_src(b, tg_in(b, "src.x", TG_FLOAT32, 0, NULL));
     m = tg_add(b, m, tg_truth(b, true));
     tg_out(b, "out", tg_reduce(b, sum, &m, 1));

@@ -22,8 +22,7 @@ def literal(own: tg.Reducer, *messages: torch.Tensor) -> torch.Tensor:
     columns = [c if isinstance(c, torch.Tensor) else torch.full_like(messages[0], c) for c in columns]
     values = [torch.full_like(c[:1].sum(0), v) for c, v in zip(columns, start if several else (start,))]
     state = tuple(values) if several else values[0]
-    for e in range(len(messages[0])):
-        one = tuple(c[e] for c in columns)
+    for one in zip(*[c.unbind() for c in columns]):
         state = own.combine(state, one if several else one[0])
     return own.finalize(state)
 
@@ -229,6 +228,18 @@ def turns(rng: np.random.Generator, shape: tuple[int, ...]) -> list[np.ndarray]:
     return [c, -s, s, c + 0.01 * rng.standard_normal(shape)]
 
 
+def kernel_of(own: tg.Reducer, fields: list[str]) -> tg.MessagePassing:
+    """A reducer of edge fields."""
+
+    class Kernel(tg.MessagePassing):
+        reducer = own
+
+        def edge(self, src, dst, edge):
+            return self.reducer(*[getattr(edge, name) for name in fields])
+
+    return Kernel()
+
+
 class Algebra(NamedTuple):
     reducer: type[tg.Reducer]
     form: str
@@ -242,17 +253,10 @@ class Algebra(NamedTuple):
 
     def kernel(self, **attributes: Any) -> tg.MessagePassing:
         """The reducer of edge fields, with attributes of its own."""
-        own, fields = self.reducer(), self.fields
+        own = self.reducer()
         for name, value in attributes.items():
             setattr(own, name, value)
-
-        class Kernel(tg.MessagePassing):
-            reducer = own
-
-            def edge(self, src, dst, edge):
-                return self.reducer(*[getattr(edge, name) for name in fields])
-
-        return Kernel()
+        return kernel_of(own, self.fields)
 
 
 ALGEBRAS = {

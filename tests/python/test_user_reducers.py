@@ -5,7 +5,7 @@ import pytest
 import tiga as tg
 
 torch = pytest.importorskip("torch")
-from algebras import ALGEBRAS, REAL, Compensated, literal  # noqa: E402
+from algebras import ALGEBRAS, REAL, Compensated, literal
 
 ROWS = [0, 1, 2, 3, 17]
 LONG = 5000
@@ -88,46 +88,6 @@ def test_float32_beside_float64(name):
     for g, w in zip(found, wanted):
         assert g.dtype is torch.float32
         torch.testing.assert_close(g.double(), w, rtol=1e-4, atol=1e-4 * (1 + w.abs().max().item()))
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_derivatives(name):
-    a, graph = ALGEBRAS[name], rows(ROWS)
-    kernel, values = a.kernel(), drawn(name, (graph.num_edges,))
-
-    def run(*values):
-        return kernel(graph=graph, edge=dict(zip(a.fields, values)))[1:]
-
-    assert torch.autograd.gradcheck(run, values)
-    assert torch.autograd.gradgradcheck(run, values)
-
-
-def slopes(function, values, along):
-    """How a function's value and its slope along a direction change along that direction: by differences."""
-    step = 1e-5
-    ends = [function(*[v.detach() + s * step * d for v, d in zip(values, along)]) for s in (-1, 1)]
-    return (ends[1] - ends[0]) / (2 * step)
-
-
-@pytest.mark.parametrize("name", REAL)
-def test_derivatives_of_a_long_row(name):
-    """Along one direction: a Jacobian of 5000 messages is too large to be taken by differences."""
-    a, graph, rng = ALGEBRAS[name], rows([LONG]), np.random.default_rng(5)
-    kernel, values = a.kernel(), drawn(name, (LONG,))
-    along = [torch.from_numpy(rng.standard_normal(LONG)) / LONG**0.5 for _ in values]
-
-    def run(*values):
-        return kernel(graph=graph, edge=dict(zip(a.fields, values)))[0]
-
-    def slope(*values):
-        values = [v.requires_grad_() for v in values]
-        grads = torch.autograd.grad(run(*values), values, create_graph=True)
-        return sum((g * d).sum() for g, d in zip(grads, along))
-
-    torch.testing.assert_close(slope(*values), slopes(run, values, along), rtol=1e-6, atol=1e-8)
-    second = torch.autograd.grad(slope(*values), values, allow_unused=True)
-    found = sum((g * d).sum() for g, d in zip(second, along) if g is not None)
-    torch.testing.assert_close(torch.as_tensor(found), slopes(slope, values, along).detach(), rtol=1e-5, atol=1e-7)
 
 
 def test_the_order_of_a_row_is_the_graphs():
