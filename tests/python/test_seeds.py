@@ -83,12 +83,88 @@ def test_neighbor_mean():
 
 
 def test_one_pass_variance():
-    scope, _ = run(program("000", "class Variance", "combine").partition("out = NeighborVariance")[0])
     graph = tg.Graph.from_coo([0, 1, 2, 1], [0, 0, 0, 1], num_src=3, num_dst=3)
-    x = torch.tensor([1.0, 2.0, 6.0])
-    out = scope["NeighborVariance"]()(graph=graph, src={"x": x}, dst={})
-    np.testing.assert_allclose(out.tolist(), [14 / 3, 0.0, float("nan")], rtol=1e-6)
+    scope, _ = run(program("000", "class Variance", "combine"), graph=graph, x=torch.tensor([1.0, 2.0, 6.0]))
+    np.testing.assert_allclose(scope["out"].tolist(), [14 / 3, 0.0, float("nan")], rtol=1e-6)
     assert "componentwise-additive" in scope["Variance"]().mlir()
+
+
+class Edges:
+    """What the document's loop calls: edges_into(i), and edge(src, dst, edge) of the edge at hand."""
+
+    def __init__(self, dst, *messages):
+        self.dst, self.messages, self.at = dst, messages, None
+
+    def edges_into(self, i):
+        for self.at in (self.dst == i).nonzero().flatten():
+            yield self.at
+
+    def __call__(self, src, dst, edge):
+        return [m[self.at] for m in self.messages]
+
+
+def by_the_loop(own, num_dst, dst, *messages):
+    """The document's loop, run as it is written, over one of its reducers."""
+    loop, edge, out = (
+        excerpt("000", "for i in range(num_dst):", "This shows the logical order"),
+        Edges(dst, *messages),
+        {},
+    )
+
+    def identity():
+        start = own.identity()
+        numbers = [torch.tensor(v, dtype=torch.float64) for v in (start if isinstance(start, tuple) else [start])]
+        return tuple(numbers) if isinstance(start, tuple) else numbers[0]
+
+    names = {"lift": lambda m: own.lift(*m), "combine": own.combine, "finalize": own.finalize, "identity": identity}
+    names |= {"edge": edge, "edges_into": edge.edges_into, "src": None, "dst": None, "num_dst": num_dst, "out": out}
+    run(loop, **names)
+    return torch.stack([out[i] for i in range(num_dst)])
+
+
+def test_every_program_of_the_reducers_document():
+    """Each runs as it stands, and each of its reducers is what its loop says, in values and gradients."""
+    found = programs(seed_text("000"))
+    assert len(found) == 4
+    rng = np.random.default_rng(3)
+    dst = torch.from_numpy(rng.integers(0, 4, 30))
+    graph = tg.Graph.from_coo(rng.integers(0, 9, 30), dst.numpy(), num_src=9, num_dst=5)
+    scope: dict = {"graph": graph, "x": torch.from_numpy(rng.standard_normal(9))}
+    for code in found:
+        scope |= run(code, **scope)[0]
+    owns = [scope[name]() for name in ("Variance", "Product", "Softmax")]
+    for own, proof in zip(owns, ("componentwise-additive", "product", "stable-weighted")):
+
+        class Kernel(tg.MessagePassing):
+            reducer = own
+
+            def edge(self, src, dst, edge):
+                return self.reducer(edge.a, edge.b) if proof == "stable-weighted" else self.reducer(edge.a)
+
+        names = "ab" if proof == "stable-weighted" else "a"
+        fields = {k: torch.from_numpy(rng.standard_normal(30)).requires_grad_() for k in names}
+        kernel = Kernel()
+        y = kernel(graph=graph, edge=fields)
+        want = by_the_loop(own, 5, dst, *fields.values())
+        torch.testing.assert_close(y, want, equal_nan=True)
+        grads = [torch.autograd.grad(v[:4].sum(), list(fields.values())) for v in (y, want)]
+        torch.testing.assert_close(*grads)
+        assert f"proven {proof}" in kernel.explain() and kernel.cost(graph).traversals == 1
+
+
+def test_the_reducers_document_by_the_way():
+    """Its single lines: one message packed, and a reducer's text."""
+    code = excerpt(
+        "000", "def edge(self, src, dst, edge):\n    return self.reducer(src.value)", "\u2022 At least one message"
+    )
+    scope, _ = run(code)
+    variance = run(program("000", "class Variance").partition("out = ")[0])[0]["Variance"]
+    kernel = type("Kernel", (tg.MessagePassing,), {"edge": scope["edge"], "reducer": variance()})()
+    graph = tg.Graph.from_coo([0, 1], [0, 0], num_src=2)
+    assert kernel(graph=graph, src={"value": torch.tensor([1.0, 3.0])}).tolist() == [1]
+    line = next(s for s in seed_text("000").splitlines() if s.startswith("reducer.mlir(message_dtypes"))
+    text = eval(line.partition(" captures")[0], {"tg": tg, "reducer": variance()})
+    assert 'sym_name = "user_mean"' in text and "gf.reducer" in text
 
 
 def test_online_softmax_by_hand():
