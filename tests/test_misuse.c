@@ -271,7 +271,7 @@ static void test_builders(void **state) {
     size_t size;
     NO_HANDLE(tg_builder_program(NULL), TG_EINVAL, "builder is NULL");
     NO_HANDLE(tg_in(NULL, "src.x", TG_FLOAT32, 0, NULL), TG_EINVAL, "builder is NULL");
-    NO_HANDLE(tg_reducer_builtin(NULL, false, 0), TG_EINVAL, "name is NULL");
+    NO_HANDLE(tg_reducer_builtin(NULL, 0, false, 0), TG_EINVAL, "name is NULL");
     NO_HANDLE(tg_reducer_new("r", 0, NULL, NULL, NULL, NULL), TG_EINVAL, "builder of the reducer");
     NO_HANDLE(tg_reducer_ir(NULL, "r", NULL, 0), TG_EINVAL, "reducer is NULL");
 #define NO_VALUE(make, status, message)                                                            \

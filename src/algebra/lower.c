@@ -175,7 +175,9 @@ typedef struct {
 
 static bool is_scanned(const Lower *w, uint32_t k) {
     Form form = w->r->form == FORM_general ? FORM_general : w->r->part[k].form;
-    bool strict = w->r->flags & REDUCER_deterministic && !map_is_all(w->map);
+    double value; /* whole numbers add up alike in any order: a count stays one */
+    bool whole = build_constant(w->b, w->lifted[k], &value) && value == floor(value);
+    bool strict = w->r->flags & REDUCER_deterministic && !map_is_all(w->map) && !whole;
     return form == FORM_general || form == FORM_product || form == FORM_affine ||
            (form == FORM_additive && strict);
 }
