@@ -530,8 +530,8 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
     Call c;
     if (on_edges)
         return fault(m, e, ST_INVAL,
-                     "a reducer inside a reducer: name its result on a line of its own and "
-                     "gather it with src(..) or dst(..)");
+                     "a reducer inside a reducer: name its result on a line of its own (on edges, "
+                     "gather it there with src(..) or dst(..))");
     if (!read_call(m, e, true, &c)) return 0;
     Reducer *r = NULL;
     if (call_is_own_reducer(m->formula, e)) r = own_reducer(m, e, &c);
