@@ -36,7 +36,7 @@ int main(void) {
         {"grad.src.key", tg_f32(dkey, KEYS, D)},
         {"grad.src.value", tg_f32(dvalue, KEYS, D)},
     };
-    tg_status status = tg_run(grad, graph, args, sizeof args / sizeof *args);
+    tg_status status = tg_run(grad, graph, TG_ARGS(args));
     if (status) {
         fprintf(stderr, "attention: %s\n", tg_errmsg());
     } else {

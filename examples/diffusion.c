@@ -14,7 +14,7 @@ static tg_call *bind_step(const tg_program *step, const tg_graph *ring, const fl
                           const float *from, float *to) {
     const tg_arg args[] = {
         {"node.u", tg_f32(from, N)}, {"dt", tg_f32(dt)}, {"next", tg_f32(to, N)}};
-    return tg_bind(step, ring, args, sizeof args / sizeof *args);
+    return tg_bind(step, ring, TG_ARGS(args));
 }
 
 static void print_heat(int step, const float *u) {

@@ -50,7 +50,7 @@ int main(void) {
         {"grad.W1", tg_f32(dw1, 3, HIDDEN)}, {"grad.b1", tg_f32(db1, HIDDEN)},
         {"grad.W2", tg_f32(dw2, HIDDEN, 1)},
     };
-    tg_call *call = tg_bind(grad, g, args, sizeof args / sizeof *args);
+    tg_call *call = tg_bind(grad, g, TG_ARGS(args));
     for (int step = 0; step <= STEPS; step++) {
         check(tg_call_run(call));
         if (step % 100 == 0) printf("step %3d: loss %.3f\n", step, loss);

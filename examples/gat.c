@@ -49,7 +49,7 @@ int main(void) {
         {"grad.a_src", tg_f32(da_src, HEADS, D)},
         {"grad.a_dst", tg_f32(da_dst, HEADS, D)},
     };
-    check(tg_run(grad, g, args, sizeof args / sizeof *args));
+    check(tg_run(grad, g, TG_ARGS(args)));
     print_rows("out", out, N, HEADS * D);
     printf("loss %.4f\n", loss);
     print_rows("dW", dw, IN, HEADS * D);

@@ -50,8 +50,8 @@ static double train(const Task *t, uint64_t seed) {
                            {"v", tg_f32(v, size)},     {"grad", tg_f32(grad, size)},
                            {"w_new", tg_f32(w, size)}, {"m_new", tg_f32(m, size)},
                            {"v_new", tg_f32(v, size)}, {"step", tg_i64(&epoch)}};
-    tg_call *learn = bind_task(t, backward, net, sizeof net / sizeof *net);
-    tg_call *update = tg_bind(optimizer, t->graph, step, sizeof step / sizeof *step);
+    tg_call *learn = bind_task(t, backward, TG_ARGS(net));
+    tg_call *update = tg_bind(optimizer, t->graph, TG_ARGS(step));
 
     for (epoch = 1; epoch <= EPOCHS; epoch++) {
         drop(t, keep, H, .5f, &coins);

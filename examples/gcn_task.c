@@ -9,18 +9,17 @@
 
 /* Edges with a self loop at each node; their weights. */
 static tg_array spread_over(Task *t, int64_t num_edges, const int64_t *src, const int64_t *dst) {
-    int64_t n = t->nodes, all = num_edges + n;
-    int64_t *from = zeros(all, sizeof *from), *to = zeros(all, sizeof *to),
-            *degree = zeros(n, sizeof *degree);
-    memcpy(from, src, (size_t)num_edges * sizeof *src);
-    memcpy(to, dst, (size_t)num_edges * sizeof *dst);
-    for (int64_t i = 0; i < n; i++) from[num_edges + i] = to[num_edges + i] = i;
-    for (int64_t e = 0; e < all; e++) degree[to[e]]++;
+    tg_graph *given = tg_graph_coo(t->nodes, t->nodes, num_edges, src, dst);
+    t->graph = tg_graph_add_self_loops(given);
+    tg_graph_free(given);
+    check_handle(t->graph);
+    int64_t all = tg_graph_num_edges(t->graph), *from = zeros(all, sizeof *from),
+            *to = zeros(all, sizeof *to), *degree = zeros(t->nodes, sizeof *degree);
+    check(tg_graph_edges(t->graph, from, to));
+    check(tg_graph_degrees(t->graph, degree, NULL));
     float *weight = zeros(all, sizeof *weight);
     for (int64_t e = 0; e < all; e++)
         weight[e] = 1 / sqrtf((float)(degree[from[e]] * degree[to[e]]));
-    t->graph = tg_graph_coo(n, n, all, from, to);
-    check_handle(t->graph);
     return tg_f32(weight, all);
 }
 

@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
                            {"dt", tg_f64(&dt)},
                            {"out", tg_f64(ap, n)},
                            {"curve", tg_f64(&curve)}};
-    tg_call *multiply = tg_bind(program, g, args, sizeof args / sizeof *args);
+    tg_call *multiply = tg_bind(program, g, TG_ARGS(args));
     printf("%lld nodes, %lld entries\n", (long long)n, (long long)mesh.num_entries);
     for (int step = 1; step <= STEPS; step++) {
         advance(multiply, n, u, p, r, ap, &curve);

@@ -13,7 +13,7 @@ static tg_call *bind_step(const tg_program *step, const tg_graph *g, const float
         {"node.rank", tg_f32(from, MEMBERS)}, {"node.friends", tg_f32(friends_of, MEMBERS)},
         {"damping", tg_f32(&damping)},        {"n", tg_f32(&n)},
         {"out", tg_f32(to, MEMBERS)},         {"change", tg_f32(change)}};
-    return tg_bind(step, g, args, sizeof args / sizeof *args);
+    return tg_bind(step, g, TG_ARGS(args));
 }
 
 static void print_first(const float *rank, int count) {

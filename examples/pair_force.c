@@ -54,7 +54,7 @@ int main(void) {
         {"grad.node.r", tg_f64(slope, ATOMS, 3)},
         {"grad2.node.r", tg_f64(curve, ATOMS, 3)},
     };
-    tg_call *call = tg_bind(change, g, args, sizeof args / sizeof *args);
+    tg_call *call = tg_bind(change, g, TG_ARGS(args));
     check(tg_call_run(call));
     printf("energy %.4f\n", energy);
     print_vectors("slope", slope);

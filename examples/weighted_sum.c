@@ -33,7 +33,7 @@ int main(void) {
         {"grad.src.x", tg_f32(dx, 3)},
         {"grad.edge.weight", tg_f32(dw, 5)},
     };
-    tg_status status = tg_run(grad, graph, args, sizeof args / sizeof *args);
+    tg_status status = tg_run(grad, graph, TG_ARGS(args));
     if (status) {
         fprintf(stderr, "weighted_sum: %s\n", tg_errmsg());
     } else {

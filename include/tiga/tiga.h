@@ -11,7 +11,7 @@
  *                       {"dst.bias", tg_f32(b, 3)}, {"out", tg_f32(out, 3)},
  *                       {"cot.out", tg_f32(ones, 3)}, {"grad.src.x", tg_f32(dx, 3)},
  *                       {"grad.edge.weight", tg_f32(dw, 5)}};
- *     if (tg_run(dp, g, args, 7)) fprintf(stderr, "%s\n", tg_errmsg());
+ *     if (tg_run(dp, g, TG_ARGS(args))) fprintf(stderr, "%s\n", tg_errmsg());
  *
  * Ownership: you free what a *_new, graph, grad or copy function gave, with the free function of its
  * noun. Graphs copy their indices. Arrays are borrowed for one call. Handles are immutable and may be
@@ -246,6 +246,9 @@ typedef struct {
     const char *name;
     tg_array array;
 } tg_arg;
+
+/* An array of arguments and their number, where a function takes both: tg_run(p, g, TG_ARGS(args)). */
+#define TG_ARGS(args) (args), sizeof(args) / sizeof *(args)
 
 /* Binds and runs once. Inputs that the program needs must be there; outputs that are not there are
  * not computed; names that the program does not know are refused. Compiles on first use of a

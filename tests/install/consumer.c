@@ -32,7 +32,7 @@ static int formula(const tg_graph *g) {
     const tg_arg args[] = {{"src.x", tg_f32(x, 3)},      {"edge.weight", tg_f32(weight, 5)},
                            {"cot.out", tg_f32(ones, 3)}, {"out", tg_f32(out, 3)},
                            {"total", tg_f32(&total)},    {"grad.edge.weight", tg_f32(dw, 5)}};
-    tg_status st = tg_run(dp, g, args, sizeof args / sizeof *args);
+    tg_status st = tg_run(dp, g, TG_ARGS(args));
     tg_program_free(dp);
     tg_program_free(p);
     if (st) return complain();
