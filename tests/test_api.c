@@ -552,6 +552,40 @@ static void test_threads_share(void **state) {
     tg_graph_free(g);
 }
 
+static void test_near(void **state) {
+    (void)state;
+    const char *const names[] = {"src.x", NULL, "edge.weight"};
+    assert_int_equal(tg_near("edge.wieght", names, 3), 2);
+    assert_int_equal(tg_near("scr.x", names, 3), 0);
+    assert_int_equal(tg_near("bias", names, 3), -1);
+    assert_int_equal(tg_near("scr.x", names, 0), -1);
+    assert_int_equal(tg_near(NULL, names, 3), -1);
+}
+
+/* Lists of names are separated by spaces, commas or both. */
+static void test_names_in_lists(void **state) {
+    (void)state;
+    const int64_t src[] = {0, 1, 2}, dst[] = {1, 2, 0};
+    tg_graph *g = tg_graph_coo(3, 3, 3, src, dst);
+    static const char *const lists[] = {"src.x edge.w", "src.x,edge.w", " src.x ,\tedge.w\n"};
+    for (int k = 0; k < 3; k++) {
+        tg_program *p = tg_program_new("out = sum(edge.w * src.x)");
+        tg_program *dp = tg_program_grad(p, "out,", lists[k]);
+        float here[3] = {1, 2, 3}, by[3] = {4, 5, 6}, cot[3] = {1, 1, 1}, dx[3], dw[3];
+        tg_arg args[] = {{"src.x", tg_f32(here, 3)},
+                         {"edge.w", tg_f32(by, 3)},
+                         {"cot.out", tg_f32(cot, 3)},
+                         {"grad.src.x", tg_f32(dx, 3)},
+                         {"grad.edge.w", tg_f32(dw, 3)}};
+        assert_int_equal(tg_run(dp, g, args, 5), TG_OK);
+        assert_memory_equal(dx, by, sizeof by);
+        assert_memory_equal(dw, here, sizeof here);
+        tg_program_free(p);
+        tg_program_free(dp);
+    }
+    tg_graph_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_value_and_gradient),
@@ -573,6 +607,8 @@ int main(void) {
         cmocka_unit_test(test_every_builtin_is_proven_and_prints),
         cmocka_unit_test(test_builtins_that_are_programs),
         cmocka_unit_test(test_threads_share),
+        cmocka_unit_test(test_near),
+        cmocka_unit_test(test_names_in_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

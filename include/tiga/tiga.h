@@ -362,6 +362,9 @@ TG_API tg_status tg_set_allocator(void *(*alloc)(void *ctx, size_t size),
                                   void (*release)(void *ctx, void *p), void *ctx);
 /* The debug switches (environment variables TIGA_*) with their meaning, a line each. */
 TG_API const char *tg_debug_help(void);
+/* "did you mean", as Tiga's own messages say it: the position of the one of n names that a misspelt name is nearest
+ * to, in edits; -1 where none is near. O(letters of the names x letters of the name). */
+TG_API int tg_near(const char *name, const char *const *names, int n);
 /* Tiga's version, the host, LLVM's version and target (opening the code generator; why not, where it cannot be
  * opened), threads and the folder of compiled code: a line each, "name: value". Yours: tg_free. */
 TG_API char *tg_about(void);

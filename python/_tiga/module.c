@@ -107,6 +107,20 @@ static PyObject *debug_help(PyObject *module, PyObject *unused) {
     return PyUnicode_FromString(tg_debug_help());
 }
 
+static PyObject *near(PyObject *module, PyObject *args) {
+    const char *name, **names;
+    PyObject *list;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "sO!", &name, &PyTuple_Type, &list)) return NULL;
+    Py_ssize_t n = PyTuple_Size(list), k = 0;
+    if (!(names = PyMem_Malloc((size_t)(n + 1) * sizeof *names))) return PyErr_NoMemory();
+    while (k < n && (names[k] = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(list, k), NULL))) k++;
+    int found = k < n ? -1 : tg_near(name, names, (int)n);
+    PyMem_Free(names);
+    if (k < n) return NULL;
+    return found < 0 ? Py_NewRef(Py_None) : Py_NewRef(PyTuple_GetItem(list, found));
+}
+
 static PyObject *set_num_threads(PyObject *module, PyObject *n) {
     (void)module;
     long count = PyLong_AsLong(n);
@@ -146,6 +160,7 @@ PyMethodDef process_functions[] = {
     {"version", version, METH_NOARGS, "Version of the library."},
     {"about", about, METH_NOARGS, "LLVM's version and the target."},
     {"debug_help", debug_help, METH_NOARGS, "The TIGA_ switches, a line each."},
+    {"near", near, METH_VARARGS, "(name, names) -> the one that is nearest, or None"},
     {"set_num_threads", set_num_threads, METH_O, "Threads of this thread's next calls."},
     {"num_threads", num_threads, METH_NOARGS, "Threads of this thread's next call."},
     {"memory", memory, METH_NOARGS, "Bytes held by the buffer pool."},

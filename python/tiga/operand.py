@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import dtypes, later
+from .errors import did_you_mean
 
 
 class Operand:
@@ -61,7 +62,8 @@ class Operand:
             if said:
                 raise NotImplementedError(said)
             hint = "" if name.startswith("_") else " (the operations are those of tg: tg.exp, tg.where, ...)"
-            raise AttributeError(f"a {self._called} has no attribute {name!r}{hint}")
+            near = did_you_mean(name, [n for n in dir(type(self)) if not n.startswith("_")])
+            raise AttributeError(f"a {self._called} has no attribute {name!r}{hint}{near}")
         return functools.partial(function, self)
 
     # ---- other libraries' functions ----

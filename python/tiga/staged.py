@@ -74,7 +74,7 @@ class Stage:
         try:
             return Value(self, self.builder.apply(name, operands, ints))
         except (TypeError, ValueError) as error:
-            named = [self._names[i] for i in operands if i in self._names]
+            named = [self._names[i] for i in operands if i in self._names and self._names[i] not in str(error)]
             raise type(error)(f"{error} [{', '.join(named)}]" if named else str(error)) from None
 
     def widened(self, values: tuple[int, ...]) -> tuple[int, ...]:

@@ -11,11 +11,13 @@ from typing import Any
 
 from . import arrays, reducers
 from .capture import Captures
+from .errors import did_you_mean
 from .multi import keys_of, map_values
 from .programs import ALL, Program, program_of
 from .staged import IntParam, Value
 
 RESULT = "out"
+_OWN = {"self", "src", "dst", "edge", "aggregate"}  # parameters of edge() and node() that are no params
 
 
 class Arguments:
@@ -79,7 +81,10 @@ class Fields:
         if name in self.__names:
             return self.__stage(name)
         passed = ", ".join(self.__names) or "nothing"
-        raise AttributeError(f"{self.__role}.{name} is used, but not passed (passed as {self.__role} fields: {passed})")
+        raise AttributeError(
+            f"{self.__role}.{name} is used, but not passed (passed as {self.__role} fields: {passed})"
+            + did_you_mean(name, self.__names)
+        )
 
     def __getitem__(self, name: str) -> Value:
         return getattr(self, name)
@@ -198,7 +203,11 @@ class Tracer:
         taken = [_accepted(getattr(self.kernel, f)) for f in ("edge", "node") if f == "edge" or has_node(self.kernel)]
         unknown = [n for n in self._params if all(t is not None and n not in t for t in taken)]
         if unknown:
-            raise TypeError(f"{', '.join(unknown)}: neither edge() nor node() takes a param of this name")
+            known = {n for t in taken if t is not None for n in t} - _OWN
+            raise TypeError(
+                f"{', '.join(unknown)}: neither edge() nor node() takes a param of this name"
+                + did_you_mean(unknown[0], sorted(known))
+            )
 
     def _result_name(self, name: str) -> str:
         while name in self._position or name in self.captures.hidden:

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/pool.h"
 #include "run/buffers.h"
+#include "vocab/near.h"
 
 _Static_assert((int)TG_WARNING == (int)LOG_WARNING, "ORDER LOG");
 
@@ -34,5 +35,14 @@ int64_t tg_memory(void) {
 }
 
 void tg_trim(void) { buf_trim(); }
+
+int tg_near(const char *name, const char *const *names, int n) {
+    Near near = near_to(name);
+    for (int k = 0; name && names && k < n; k++)
+        if (names[k]) near_try(&near, names[k]);
+    for (int k = 0; near.best && k < n; k++)
+        if (names[k] == near.best) return k;
+    return -1;
+}
 
 const char *tg_debug_help(void) { return debug_help(); }

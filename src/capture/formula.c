@@ -31,7 +31,8 @@ typedef struct {
     Arena *arena;
     const char *p; /* next byte */
     Where here;
-    Token tok; /* the one looked at */
+    Token tok;        /* the one looked at */
+    const char *last; /* where the one before it ends */
     int brackets, depth;
     Where opened[MAX_BRACKETS]; /* where each open bracket is */
     bool in_part; /* of a reducer, where "NAME = expr" between commas names an intermediate value */
@@ -87,6 +88,7 @@ static size_t operator_length(const char *p) {
 }
 
 static void next(Parser *s) {
+    s->last = s->p;
     skip_space(s);
     Token t = {.at = s->here, .start = s->p, .len = 1};
     if (!*s->p) t = (Token){TOK_end, s->here, s->p, 0};
@@ -415,8 +417,18 @@ static const Expr *parse_prefix(Parser *s) {
     return x && name ? new_call(s, at, name, x, NULL) : x;
 }
 
+/* e, written from there to the last token. */
+static const Expr *written(Parser *s, const Expr *e, const char *from) {
+    Expr *own = (Expr *)(uintptr_t)e; /* the parser's until it is handed out */
+    if (!e) return NULL;
+    own->from = from;
+    own->len = (uint32_t)(s->last - from);
+    return e;
+}
+
 static const Expr *climb(Parser *s, int least) {
-    const Expr *left = parse_prefix(s);
+    const char *from = s->tok.start;
+    const Expr *left = written(s, parse_prefix(s), from);
     for (int k; left && (k = find_operator(s)) >= 0 && operators[k].level >= least;) {
         Where at = s->tok.at;
         bool compares = operators[k].level == LEVEL_compare;
@@ -424,7 +436,7 @@ static const Expr *climb(Parser *s, int least) {
         const Expr *right =
             parse_expr(s, operators[k].level == LEVEL_power ? LEVEL_unary : operators[k].level + 1);
         if (!right) return NULL;
-        left = new_call(s, at, operators[k].name, left, right);
+        left = written(s, new_call(s, at, operators[k].name, left, right), from);
         if (left && compares && find_operator(s) >= 0 &&
             operators[find_operator(s)].level == LEVEL_compare)
             return expected(s, "one comparison (join two with &, in parentheses)");
@@ -504,7 +516,7 @@ static bool parse_line(Parser *s, Line *line) {
 }
 
 Status formula_parse(Arena *a, const char *text, Formula *out) {
-    Parser s = {.arena = a, .p = text, .here = {1, 1}};
+    Parser s = {.arena = a, .p = arena_str(a, text), .here = {1, 1}};
     VEC(Line) lines = {0};
     next(&s);
     while (s.tok.kind != TOK_end) {

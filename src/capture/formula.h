@@ -42,6 +42,8 @@ typedef struct {
 struct Expr {
     ExprKind kind;
     Where at;
+    const char *from; /* what was written, in the formula's text, len bytes */
+    uint32_t len;
     const char *text; /* operators are calls: "add" "sub" "mul" "matmul" "neg" "lt" "pow" ... */
     double number;
     int64_t whole; /* the number, where integer */

@@ -350,11 +350,24 @@ static bool read_keyword(Meaning *m, const Expr *e, const Keyword *k, bool on_ed
            (fault(m, k->value, ST_INVAL, "empty= takes a number"), false);
 }
 
+/* Messages call an operand that has no name as it is written. */
+static void name_operand(Meaning *m, const Expr *e, Val v) {
+    enum { LONGEST = 48 };
+    if (e->kind != EXPR_call && e->kind != EXPR_index) return;
+    bool cut = e->len > LONGEST;
+    char *text = arena_printf(m->b->f->arena, cut ? "%.*s .." : "%.*s", cut ? LONGEST : (int)e->len,
+                              e->from);
+    for (char *p = text; *p; p++)
+        if (*p == '\n' || *p == '\r' || *p == '\t') *p = ' ';
+    build_name(m->b, v, text);
+}
+
 static bool read_values(Meaning *m, const Expr *const *args, uint32_t n, bool on_edges, Call *c) {
     if (n > MAX_ARGS) return fault(m, args[0], ST_UNSUPPORTED, "more than 64 arguments"), false;
     c->num_args = n;
     for (uint32_t k = 0; k < n; k++)
         if (!(c->args[k] = value(m, args[k], on_edges))) return false;
+        else name_operand(m, args[k], c->args[k]);
     return true;
 }
 

@@ -208,15 +208,17 @@ Val build_float(Builder *b, Val v) {
 /* What operands become: the widest strong dtype; numbers only lift integers to a float. */
 static bool common_dtype(Builder *b, const char *what, const Val *args, uint32_t n, Dtype *out) {
     int strong = -1, weak = -1;
+    uint32_t widest = 0; /* of the strong ones */
     for (uint32_t k = 0; k < n; k++) {
         int d = ir_type(b->f, args[k])->dtype, *kind = build_is_weak(b, args[k]) ? &weak : &strong;
         bool mixed = kind == &strong && strong >= DT_f32 && d >= DT_f32 && d != strong;
         if (mixed) {
             build_fail(b, ST_TYPE, "%s: %s and %s do not meet (cast one of %s, %s)", what,
                        dtype_user_name((Dtype)strong), dtype_user_name((Dtype)d),
-                       build_describe(b, args[0]), build_describe(b, args[k]));
+                       build_describe(b, args[widest]), build_describe(b, args[k]));
             return false;
         }
+        if (kind == &strong && d > strong) widest = k;
         if (d > *kind) *kind = d;
     }
     if (strong < 0) *out = (Dtype)weak;
@@ -241,7 +243,10 @@ static const char *name_of(const Builder *b, Val v) {
     return copies ? name_of(b, ir_node(b->f, v)->args[0]) : NULL;
 }
 
+/* A parameter that was spread stays one. */
 const char *build_describe(const Builder *b, Val v) {
+    while (ir_op(b->f, v) == OP_gather && map_is_all(ir_node(b->f, v)->attr.map))
+        v = ir_arg(b->f, v, 0);
     const Type *t = ir_type(b->f, v);
     const char *name = name_of(b, v);
     Text text = {.arena = b->f->arena};
@@ -296,14 +301,21 @@ static bool join_shape(const Type *t, Type *out) {
     return true;
 }
 
+static bool shapes_join(const Builder *b, Val x, Val y) {
+    Type shape = *ir_type(b->f, x);
+    return join_shape(ir_type(b->f, y), &shape);
+}
+
 static bool meet_places(Builder *b, const char *what, Val *args, uint32_t n) {
     Set set;
     Type shape = {0};
     if (!build_common_set(b, what, args, n, &set)) return false;
     for (uint32_t k = 0; k < n; k++) {
         if (join_shape(ir_type(b->f, args[k]), &shape)) continue;
+        uint32_t other = 0;
+        while (other + 1 < k && shapes_join(b, args[other], args[k])) other++;
         build_fail(b, ST_SHAPE, "%s: feature shapes do not broadcast: %s, and %s", what,
-                   build_describe(b, args[0]), build_describe(b, args[k]));
+                   build_describe(b, args[other]), build_describe(b, args[k]));
         return false;
     }
     for (uint32_t k = 0; k < n; k++)

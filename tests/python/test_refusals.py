@@ -117,6 +117,46 @@ CALLS = [
         AttributeError,
         ["src.y", "not passed", "x"],
     ),
+    (
+        "field misspelt",
+        lambda: make(lambda self, src, dst, edge: edge.weight)(graph=RING, edge={"wieght": ONES}),
+        AttributeError,
+        ["edge.weight", "wieght", "did you mean 'wieght'?"],
+    ),
+    (
+        "param misspelt",
+        lambda: call(lambda self, src, dst, edge, scale: src.x, scael=2.0),
+        TypeError,
+        ["scael", "did you mean 'scale'?"],
+    ),
+    (
+        "shapes of a node field at both ends",
+        lambda: make(lambda self, src, dst, edge: src.x * dst.y)(
+            graph=RING, ndata={"x": np.ones((3, 2), "f"), "y": np.ones((3, 5), "f")}
+        ),
+        ValueError,
+        ["src.x", "(2,)", "dst.y", "(5,)"],
+    ),
+    (
+        "shapes of a choice's branches",
+        lambda: make(lambda self, src, dst, edge: tg.where(src.x[:, 0] > 0, src.x, edge.w))(
+            graph=RING, src={"x": np.ones((3, 2), "f")}, edge={"w": np.ones((3, 5), "f")}
+        ),
+        ValueError,
+        ["where", "src.x of dtype float32 and shape (2,)", "edge.w of dtype float32 and shape (5,)"],
+    ),
+    (
+        "a formula's field misspelt",
+        lambda: tg.formula("out = sum(edge.weight * src.x)")(graph=RING, src={"x": ONES}, edge={"wieght": ONES}),
+        AttributeError,
+        ["edge.weight", "did you mean 'edge.wieght'?"],
+    ),
+    (
+        "a formula's function misspelt",
+        lambda: tg.formula("out = sum(sigmiod(src.x))")(graph=RING, src={"x": ONES}),
+        AttributeError,
+        ["sigmiod", "did you mean 'sigmoid'?"],
+    ),
     ("edge field not passed", lambda: call(lambda self, src, dst, edge: edge.w), AttributeError, ["edge.w", "nothing"]),
     ("kwarg of no UDF", lambda: call(None, dt=0.1, dx=2), TypeError, ["dt", "dx"]),
     ("ndata with src", lambda: make()(graph=RING, ndata={"x": ONES}, src={}), TypeError, ["ndata", "src"]),
@@ -143,7 +183,7 @@ CALLS = [
             graph=RING, src={"x": np.ones((3, 2), "f")}, edge={"w": np.ones((3, 5), "f")}
         ),
         ValueError,
-        ["edge values", "(5,)", "(2,)", "edge.w", "src.x"],
+        ["mul", "edge values", "(5,)", "(2,)", "edge.w", "src.x"],
     ),
     (
         "float kinds",
@@ -219,6 +259,7 @@ STAGED = [
     ("the range of rows", lambda x: range(x.shape[0]), TypeError, ["number of rows", "-1"]),
     ("axis 0 sliced", lambda x: x[1:2], ValueError, ["slice", "axis 0"]),
     ("unknown attribute", lambda x: x.nonsense, AttributeError, ["nonsense"]),
+    ("misspelt attribute", lambda x: x.sigmiod(), AttributeError, ["sigmiod", "did you mean 'sigmoid'?"]),
     ("axis 0 reduced", lambda x: x.sum(0), ValueError, ["sum", "axis 0", "edge axis", "(3,)"]),
     ("axis 0 moved", lambda x: x.transpose(0, 1), ValueError, ["transpose", "axis 0"]),
     ("axis 0 permuted", lambda x: x.permute(1, 0), ValueError, ["permute", "axis 0"]),
