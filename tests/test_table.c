@@ -333,24 +333,24 @@ static void what_is_out_of_range_is_named(void **state) {
     (void)state;
     expect(looked_up(3, E, k_of_edges), K(0, 2, 1), 3, "");
     expect(looked_up(3, E, k_of_edges), K(0, 3, 4), 3,
-           "index 'k' on r.edges at 1: 3 is out of range for 'T' of 3 rows");
+           "index 'k' on edges at 1: 3 is out of range for 'T' of 3 rows");
     expect(looked_up(3, E, n_of_edges), K(0, 0, -1), 3,
-           "index 'n' on r.edges at 2: -1 is out of range for 'T' of 3 rows (a negative index does "
+           "index 'n' on edges at 2: -1 is out of range for 'T' of 3 rows (a negative index does "
            "not wrap)");
     expect(looked_up(3, E, k_of_edges), K(0, INT64_C(1) << 32, 4), 3,
-           "index 'k' on r.edges at 1: 4294967296 is out of range for 'T' of 3 rows");
+           "index 'k' on edges at 1: 4294967296 is out of range for 'T' of 3 rows");
     expect(looked_up(3, E, k_pairs), K(0, 1, 2, 3, 4), 3,
-           "index 'k' on r.edges at (1, 1): 3 is out of range for 'T' of 3 rows");
+           "index 'k' on edges at (1, 1): 3 is out of range for 'T' of 3 rows");
     expect(looked_up(3, E, k_of_sources), K(0, 3, 1), 3,
-           "index 'k' on r.edges at 2: 3 is out of range for 'T' of 3 rows");
+           "index 'k' on edges at 2: 3 is out of range for 'T' of 3 rows");
     expect(looked_up(3, E, k_more), K(0, 1, 2), 3,
-           "index (computed) on r.edges at 2: 3 is out of range for 'T' of 3 rows");
+           "index (computed) on edges at 2: 3 is out of range for 'T' of 3 rows");
     expect(looked_up(3, SET_ALL, k_of_all), K(7), 3,
            "index 'k': 7 is out of range for 'T' of 3 rows");
     expect(looked_up(3, SET_ALL, k_square), K(0, 1, 2, 7), 3,
            "index 'k' at (1, 1): 7 is out of range for 'T' of 3 rows");
     expect(looked_up(0, E, k_of_edges), K(0, 0, 0), 3,
-           "index 'k' on r.edges at 0: 0 is out of range for 'T' of 0 rows");
+           "index 'k' on edges at 0: 0 is out of range for 'T' of 0 rows");
     expect(looked_up(0, E, k_of_edges), K(0, 0, 0), 0, "");
     expect(looked_up(0, SET_ALL, k_of_all), K(0), 0,
            "index 'k': 0 is out of range for 'T' of 0 rows");
@@ -362,7 +362,8 @@ static void every_element_is_checked(void **state) {
     Fn *f = bipartite();
     Val row = ir_take(f, table(f, 3, V), scalar(f, "k", DT_i64, V));
     ir_add_result(f, "y", ir_reduce(f, ir_gather(f, row, map_dst(0)), map_dst(0)));
-    expect(f, K(3, 0, 0, 0), 3, "index 'k' on V at 0: 3 is out of range for 'T' of 3 rows");
+    expect(f, K(3, 0, 0, 0), 3,
+           "index 'k' on destinations at 0: 3 is out of range for 'T' of 3 rows");
     f = bipartite();
     row = ir_take(f, ir_input(f, "T", type_of(DT_f32, SET_ALL, 2, (int64_t[]){3, 2})), k_of_all(f));
     ir_add_result(f, "y", ir_reduce(f, spread(f, row, E), map_dst(0)));
@@ -370,11 +371,11 @@ static void every_element_is_checked(void **state) {
     f = bipartite();
     Val none = ir_input(f, "T", type_of(DT_f32, SET_ALL, 2, (int64_t[]){3, 0}));
     ir_add_result(f, "y", ir_take(f, spread(f, none, E), k_of_edges(f)));
-    expect(f, K(0, 1, 5), 3, "index 'k' on r.edges at 2: 5 is out of range for 'T' of 3 rows");
+    expect(f, K(0, 1, 5), 3, "index 'k' on edges at 2: 5 is out of range for 'T' of 3 rows");
     f = bipartite();
     Val part = ir_slice(f, ir_take(f, table(f, 3, E), k_of_edges(f)), (int64_t[]){0, 0, 1});
     ir_add_result(f, "y", part);
-    expect(f, K(0, 1, 5), 3, "index 'k' on r.edges at 2: 5 is out of range for 'T' of 3 rows");
+    expect(f, K(0, 1, 5), 3, "index 'k' on edges at 2: 5 is out of range for 'T' of 3 rows");
 }
 
 static void puts_are_checked(void **state) {
@@ -382,12 +383,13 @@ static void puts_are_checked(void **state) {
     Fn *f = bipartite();
     Val x = scalar(f, "x", DT_f32, E);
     ir_add_result(f, "y", ir_reduce(f, ir_put(f, k_of_edges(f), x, 3), map_all(E)));
-    expect(f, K(0, 3, -1), 3, "index 'k' on r.edges at 1: 3 is out of range for a table of 3 rows");
+    expect(f, K(0, 3, -1), 3, "index 'k' on edges at 1: 3 is out of range for a table of 3 rows");
     f = bipartite();
     x = scalar(f, "x", DT_f32, V);
     ir_add_result(f, "y", ir_put(f, scalar(f, "n", DT_i32, V), x, 2));
     expect(f, K(0, 1, 1, -5), 3,
-           "index 'n' on V at 3: -5 is out of range for a table of 2 rows (a negative index does "
+           "index 'n' on destinations at 3: -5 is out of range for a table of 2 rows (a negative "
+           "index does "
            "not wrap)");
 }
 
@@ -397,7 +399,7 @@ static void the_first_is_named(void **state) {
     Fn *f = bipartite();
     ir_add_result(f, "y", ir_take(f, table(f, 3, E), k_of_edges(f)));
     ir_add_result(f, "z", ir_take(f, table(f, 3, V), scalar(f, "n", DT_i32, V)));
-    expect(f, K(0, 0, 8, 9), 3, "index 'k' on r.edges at 2: 8 is out of range for 'T' of 3 rows");
+    expect(f, K(0, 0, 8, 9), 3, "index 'k' on edges at 2: 8 is out of range for 'T' of 3 rows");
 }
 
 int main(void) {

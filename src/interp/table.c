@@ -22,7 +22,16 @@ static const char *input_name(const Fn *f, Val v) {
     return ir_op(f, v) == OP_input ? ir_node(f, v)->attr.name : NULL;
 }
 
-/* " on r.edges at (3, 1)": element i of a value. */
+static const char *noun(const Fn *f, Set s) {
+    for (const Relation *r = f->relations.data; r < f->relations.data + f->relations.len; r++) {
+        if (s == r->edges) return "edges";
+        if (s == r->src || s == r->dst)
+            return r->src == r->dst ? "nodes" : s == r->src ? "sources" : "destinations";
+    }
+    return f->sets.data[s].name;
+}
+
+/* " on edges at (3, 1)": element i of a value. */
 static void say_place(const Eval *q, const Value *v, int64_t i, char *text, size_t size) {
     int rank = v->type->rank, first = v->type->set == SET_ALL, n = 0;
     int64_t at[MAX_RANK + 1] = {i / v->numel}, left = i % v->numel;
@@ -32,13 +41,13 @@ static void say_place(const Eval *q, const Value *v, int64_t i, char *text, size
         left /= v->dim[k - 1];
     }
     text[0] = 0;
-    if (!first) n = snprintf(text, size, " on %.80s", q->f->sets.data[v->type->set].name);
+    if (!first) n = snprintf(text, size, " on %.80s", noun(q->f, v->type->set));
     for (int k = first; k <= rank; k++)
         n += snprintf(text + n, size - (size_t)n, k == first ? " at %s%lld%s" : "%s%lld%s",
                       k == first ? open : ", ", (long long)at[k], k == rank ? close : "");
 }
 
-/* "index 'edge.kind' on r.edges at 3: 7 is out of range for 'T' of 5 rows" */
+/* "index 'edge.kind' on edges at 3: 7 is out of range for 'T' of 5 rows" */
 static Status out_of_range(const Eval *q, const Value *index, int64_t i, int64_t value) {
     uint32_t k;
     char place[320];

@@ -164,7 +164,7 @@ def test_an_empty_table_without_edges():
 
 
 BAD = {
-    "too large": (torch.tensor([0, 3, 4, 9]), "index 'edge.kind' on r.edges at 2: 4 is out of range for 'table' of 4 rows"),
+    "too large": (torch.tensor([0, 3, 4, 9]), "index 'edge.kind' on edges at 2: 4 is out of range for 'table' of 4 rows"),
     "negative": (torch.tensor([0, 3, -1, 9]), "at 2: -1 is out of range for 'table' of 4 rows (a negative index does not"),
     "one of two": (torch.tensor([[0, 1], [2, 3], [0, 5], [7, 0]]), "at (2, 1): 5 is out of range for 'table' of 4 rows"),
 }
