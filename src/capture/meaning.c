@@ -2,7 +2,7 @@
  *
  * A place decides what src.x and dst.x are: inside a reducer's parentheses the edge's ends, elsewhere
  * the nodes' own. Inside src(..) and dst(..) it is the nodes' own again. */
-#include "capture/meaning.h"
+#include "capture/meaning_internal.h"
 
 #include "capture/names.h"
 #include "ir/type.h"
@@ -11,34 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-typedef struct {
-    const char *name;
-    Val val;
-    bool used;
-} Local;
-
-typedef struct Meaning {
-    Arena *arena;
-    const Formula *formula;
-    Builder *b;
-    const FormulaInput *inputs;
-    uint32_t num_inputs;
-    VEC(Local) locals;
-    const Line *part;      /* the reducer part being read: its parameters are names */
-    struct Meaning *outer; /* of a part: where it is called */
-    Where at;              /* where the fault is, should one come */
-} Meaning;
-
-static Val value(Meaning *m, const Expr *e, bool on_edges);
-
-static Val fault(Meaning *m, const Expr *e, Status status, const char *why) {
-    m->at = e->at;
-    return build_fail(m->b, status, "%s", why);
-}
-
 /* ---- names ---- */
-
-static bool is_truth(const char *word) { return !strcmp(word, "true") || !strcmp(word, "True"); }
 
 static bool is_none(const Expr *e) { return e->kind == EXPR_name && !strcmp(e->text, "None"); }
 
@@ -164,15 +137,6 @@ static Val name_value(Meaning *m, const Expr *e, bool on_edges) {
 
 /* ---- indices ---- */
 
-static bool whole_number(const Expr *e, int64_t *out) {
-    double sign = 1;
-    if (e->kind == EXPR_call && !strcmp(e->text, "neg") && e->num_args == 1)
-        sign = -1, e = e->args[0];
-    if (e->kind != EXPR_number || !e->integer) return false;
-    *out = sign < 0 ? -e->whole : e->whole;
-    return true;
-}
-
 static bool bound(Meaning *m, const Expr *e, int64_t otherwise, int64_t *out) {
     *out = otherwise;
     return !e || whole_number(e, out) ||
@@ -196,7 +160,7 @@ static Val index_rows(Meaning *m, Val v, const Expr *e, bool on_edges, int64_t *
         return fault(m, e, ST_INVAL,
                      "a position is a whole number (an index that is a value "
                      "stands first)");
-    Val index = value(m, e, on_edges), args[] = {v, index};
+    Val index = meaning_value(m, e, on_edges), args[] = {v, index};
     m->at = e->at;
     v = index ? build_call(m->b, "take", args, 2, NULL, 0) : 0;
     if (v) *axis = (ir_type(m->b->f, v)->set != SET_ALL) + ir_type(m->b->f, index)->rank;
@@ -226,7 +190,7 @@ static Val index_value(Meaning *m, const Expr *e, bool on_edges) {
             return fault(m, e, ST_INVAL, "a state component is a whole number from 0");
         return part_param(m, of, (uint32_t)component);
     }
-    Val v = value(m, of, on_edges);
+    Val v = meaning_value(m, of, on_edges);
     if (!v) return 0;
     m->at = e->at;
     int64_t axis = ir_type(m->b->f, v)->set != SET_ALL;
@@ -243,158 +207,6 @@ static Val index_value(Meaning *m, const Expr *e, bool on_edges) {
 }
 
 /* ---- calls ---- */
-
-enum { MAX_ARGS = 64, MAX_INTS = 16 };
-
-typedef struct {
-    Val args[MAX_ARGS];
-    uint32_t num_args;
-    bool has_axis, keep, has_keep, has_empty, unbiased, has_share;
-    double empty, share;
-    int64_t axes[MAX_INTS];
-    uint32_t num_axes;
-} Call;
-
-/* Whether a name is among words separated by spaces. */
-static bool is_one_of(const char *name, const char *words) {
-    size_t n = strlen(name);
-    for (const char *w = words; (w = strstr(w, name)); w += n)
-        if ((w == words || w[-1] == ' ') && (w[n] == ' ' || !w[n])) return true;
-    return false;
-}
-
-/* Whole numbers, which may stand in brackets. */
-static bool read_places(Meaning *m, const Expr *const *items, uint32_t n, Call *c) {
-    const Expr *first = items[0];
-    if (n == 1 && first->kind == EXPR_tuple) items = first->args, n = first->num_args;
-    if (c->has_axis) return fault(m, first, ST_INVAL, "the axes are given twice"), false;
-    c->has_axis = true;
-    c->num_axes = n;
-    for (uint32_t k = 0; k < n; k++)
-        if (k >= MAX_INTS - 1 || !whole_number(items[k], &c->axes[k]))
-            return fault(m, first, ST_INVAL,
-                         "an axis or shape is a whole number, or several in parentheses"),
-                   false;
-    return true;
-}
-
-static bool read_number(const Expr *e, double *out) {
-    double sign = 1;
-    if (e->kind == EXPR_call && !strcmp(e->text, "neg") && e->num_args == 1)
-        sign = -1, e = e->args[0];
-    if (e->kind == EXPR_number) *out = sign * e->number;
-    else if (e->kind == EXPR_name && !strcmp(e->text, "inf")) *out = sign * INFINITY;
-    else if (e->kind == EXPR_name && !strcmp(e->text, "nan")) *out = NAN;
-    else return false;
-    return true;
-}
-
-static bool read_truth(Meaning *m, const Keyword *k, bool *out) {
-    *out = k->value->kind == EXPR_name && is_truth(k->value->text);
-    if (*out || (k->value->kind == EXPR_name && is_one_of(k->value->text, "false False")))
-        return true;
-    m->at = k->value->at;
-    build_fail(m->b, ST_INVAL, "%s= is true or false", k->name);
-    return false;
-}
-
-/* quantile(x, 0.25) or quantile(x, q=0.25). */
-static bool read_share(Meaning *m, const Expr *e, Call *c) {
-    c->has_share = true;
-    return read_number(e, &c->share) ||
-           (fault(m, e, ST_INVAL, "q= takes a number from 0 to 1"), false);
-}
-
-/* Operands that have a name: clamp(x, max=1). */
-static bool read_named(Meaning *m, const char *function, const Keyword *k, bool on_edges, Call *c) {
-    static const struct {
-        const char *function, *keyword;
-        uint32_t place;
-    } named[] = {{"clamp", "min", 1},
-                 {"clamp", "max", 2},
-                 {"leaky_relu", "negative_slope", 1},
-                 {"elu", "alpha", 1}};
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        uint32_t place = named[i].place;
-        if (strcmp(named[i].function, function) || strcmp(named[i].keyword, k->name)) continue;
-        if (c->args[place])
-            return fault(m, k->value, ST_INVAL, "the operand is given already"), false;
-        if (c->num_args <= place) c->num_args = place + 1;
-        return (c->args[place] = value(m, k->value, on_edges)) != 0;
-    }
-    static const char *const usual[] = {"axis", "keepdims", "empty", "shape", "unbiased"};
-    Near near = near_to(k->name);
-    Text own = {.arena = m->arena};
-    for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
-        if (strcmp(named[i].function, function) != 0) continue;
-        near_try(&near, named[i].keyword);
-        text_putf(&own, own.len ? ", %s" : "%s", named[i].keyword);
-    }
-    for (size_t i = 0; i < sizeof usual / sizeof *usual && !own.len; i++) near_try(&near, usual[i]);
-    m->at = k->at;
-    build_fail(m->b, ST_NAME, "no keyword '%s'%s (there are: %s)", k->name, near_hint(&near),
-               own.len ? own.text : "axis, keepdims, empty, shape, unbiased");
-    return false;
-}
-
-static bool read_keyword(Meaning *m, const Expr *e, const Keyword *k, bool on_edges, Call *c) {
-    if (is_one_of(k->name, "axis dim shape")) return read_places(m, &k->value, 1, c);
-    if (is_one_of(k->name, "keepdims keepdim"))
-        return c->has_keep = true, read_truth(m, k, &c->keep);
-    if (!strcmp(k->name, "unbiased") && is_one_of(e->text, "var std"))
-        return read_truth(m, k, &c->unbiased);
-    if (!strcmp(k->name, "q") && !strcmp(e->text, "quantile")) return read_share(m, k->value, c);
-    if (strcmp(k->name, "empty") != 0) return read_named(m, e->text, k, on_edges, c);
-    c->has_empty = true;
-    return read_number(k->value, &c->empty) ||
-           (fault(m, k->value, ST_INVAL, "empty= takes a number"), false);
-}
-
-/* Messages call an operand that has no name as it is written. */
-static void name_operand(Meaning *m, const Expr *e, Val v) {
-    enum { LONGEST = 48 };
-    if (e->kind != EXPR_call && e->kind != EXPR_index) return;
-    bool cut = e->len > LONGEST;
-    char *text = arena_printf(m->b->f->arena, cut ? "%.*s .." : "%.*s", cut ? LONGEST : (int)e->len,
-                              e->from);
-    for (char *p = text; *p; p++)
-        if (*p == '\n' || *p == '\r' || *p == '\t') *p = ' ';
-    build_name(m->b, v, text);
-}
-
-static bool read_values(Meaning *m, const Expr *const *args, uint32_t n, bool on_edges, Call *c) {
-    if (n > MAX_ARGS) return fault(m, args[0], ST_UNSUPPORTED, "more than 64 arguments"), false;
-    c->num_args = n;
-    for (uint32_t k = 0; k < n; k++)
-        if (!(c->args[k] = value(m, args[k], on_edges))) return false;
-        else name_operand(m, args[k], c->args[k]);
-    return true;
-}
-
-/* cat((a, b), -1) is cat(a, b, axis=-1); reshape(x, -1, 2) is reshape(x, shape=(-1, 2)). */
-static bool read_operands(Meaning *m, const Expr *e, bool on_edges, Call *c) {
-    static const char shapes[] =
-        "reshape broadcast_to expand permute transpose squeeze unsqueeze flatten";
-    const Expr *first = e->num_args ? e->args[0] : NULL;
-    if (e->num_args == 2 && !strcmp(e->text, "quantile"))
-        return read_values(m, &first, 1, on_edges, c) && read_share(m, e->args[1], c);
-    bool joins = first && first->kind == EXPR_tuple && is_one_of(e->text, "cat stack");
-    if (!joins && !(e->num_args > 1 && is_one_of(e->text, shapes)))
-        return read_values(m, e->args, e->num_args, on_edges, c);
-    bool fine = joins ? read_values(m, first->args, first->num_args, on_edges, c)
-                      : read_values(m, &first, 1, on_edges, c);
-    return fine && (e->num_args == 1 || read_places(m, e->args + 1, e->num_args - 1, c));
-}
-
-static bool read_call(Meaning *m, const Expr *e, bool on_edges, Call *c) {
-    *c = (Call){0};
-    if (!read_operands(m, e, on_edges, c)) return false;
-    for (uint32_t k = 0; k < e->num_keywords; k++)
-        if (!read_keyword(m, e, &e->keywords[k], on_edges, c)) return false;
-    m->at = e->at;
-    if (c->num_args && !c->args[0]) return fault(m, e, ST_INVAL, "no operand"), false;
-    return true;
-}
 
 static int find_dtype(const char *name) {
     int d = 0;
@@ -427,7 +239,7 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
     int64_t ints[MAX_INTS];
     uint32_t n = 0;
     int dtype = find_dtype(name);
-    if (!read_call(m, e, on_edges, &c)) return 0;
+    if (!arguments_read(m, e, on_edges, &c)) return 0;
     if (dtype < NUM_DTYPES) return cast_call(m, e, &c, (Dtype)dtype);
     if (!strcmp(name, "softmax") && c.num_args && !ir_type(m->b->f, c.args[0])->rank)
         return fault(m, e, ST_SHAPE,
@@ -495,7 +307,7 @@ static const Fn *read_part(Meaning *m, const Line *line) {
     for (uint32_t k = 0; k < line->num_names && !b->f->status; k++)
         define(&own, line->names[k].name, line->names[k].at, line->names[k].value);
     for (uint32_t k = 0; k < line->num_values && !b->f->status; k++) {
-        Val v = build_strong(b, value(&own, line->values[k], false));
+        Val v = build_strong(b, meaning_value(&own, line->values[k], false));
         if (v) ir_add_result(b->f, arena_printf(m->arena, "%u", k), v);
     }
     if (!b->f->status) return b->f;
@@ -545,7 +357,7 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
         return fault(m, e, ST_INVAL,
                      "a reducer inside a reducer: name its result on a line of its own (on edges, "
                      "gather it there with src(..) or dst(..))");
-    if (!read_call(m, e, true, &c)) return 0;
+    if (!arguments_read(m, e, true, &c)) return 0;
     Reducer *r = NULL;
     if (call_is_own_reducer(m->formula, e)) r = own_reducer(m, e, &c);
     else {
@@ -570,7 +382,7 @@ static Val reducer_call(Meaning *m, const Expr *e, bool on_edges) {
 static Val gather_call(Meaning *m, const Expr *e, Map map) {
     if (e->num_args != 1 || e->num_keywords)
         return fault(m, e, ST_INVAL, "src(..) and dst(..) take one node value");
-    Val v = value(m, e->args[0], false);
+    Val v = meaning_value(m, e->args[0], false);
     m->at = e->at;
     return build_at(m->b, v, map);
 }
@@ -585,7 +397,7 @@ static Val call_value(Meaning *m, const Expr *e, bool on_edges) {
     return call_by_name(m, e, e->text, on_edges);
 }
 
-static Val value(Meaning *m, const Expr *e, bool on_edges) {
+Val meaning_value(Meaning *m, const Expr *e, bool on_edges) {
     switch (e->kind) {
     case EXPR_number:
         return e->integer ? build_integer(m->b, e->whole) : build_number(m->b, e->number);
@@ -608,7 +420,7 @@ static Status define(Meaning *m, const char *name, Where at, const Expr *e) {
         build_fail(m->b, ST_NAME, "'%s' cannot be defined", name);
     else if (is_param || find_local(m, name))
         build_fail(m->b, ST_NAME, "'%s' is defined already", name);
-    Val v = m->b->f->status ? 0 : value(m, e, false);
+    Val v = m->b->f->status ? 0 : meaning_value(m, e, false);
     if (v) *vec_push(m->arena, &m->locals) = (Local){name, v, false};
     build_name(m->b, v, name);
     return m->b->f->status;
