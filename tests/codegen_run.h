@@ -68,7 +68,7 @@ static const World small_worlds[] = {
     {"nothing", 0, 0, 0, 0, false},     {"no edges", 2, 3, 0, 0, false},
     {"one node", 1, 1, 5, 0, false},    {"a hub", 5, 4, 9, 0, true},
     {"duplicates", 3, 2, 40, 11, true}, {"isolated nodes", 30, 25, 20, 12, false},
-    {"plain", 12, 9, 60, 13, false},
+    {"plain", 12, 9, 60, 13, false},    {"many short rows", 40, 35, 500, 14, false},
 };
 enum { NUM_WORLDS = sizeof small_worlds / sizeof *small_worlds };
 

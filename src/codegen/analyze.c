@@ -5,9 +5,10 @@
 #include "codegen/emit.h"
 
 enum {
-    NARROW_MOST = 4,      /* features that sums over edges keep lanes for */
-    FEW_BLOCKS = 4,       /* of an input worth keeping in registers through an inner loop */
-    MOST_COPIED = 1 << 16 /* elements of a factor */
+    NARROW_MOST = 4,          /* features that sums over edges keep lanes for */
+    FEW_BLOCKS = 4,           /* of an input worth keeping in registers through an inner loop */
+    MOST_COPIED = 1 << 16,    /* elements of a factor */
+    MOST_TILE_BYTES = 1 << 15 /* of a tile of whole rows: L1's */
 };
 
 bool analyze_is_outer(const Emit *e, Val v) {
@@ -279,6 +280,8 @@ Status analyze_run(Emit *e) {
     place_cells(e);
     place_copies(e);
     scan_lay_blocks(e);
+    e->rows_in_lanes = rowlanes_can(e);
+    if (tile_bytes(e) > MOST_TILE_BYTES) e->rows_in_lanes = false;
     if (e->kernel->schedule == SCHEDULE_edge_lanes) e->stack_size += tile_bytes(e);
     for (uint32_t k = 0; k < e->accs.len; k++)
         if (outer_is_tiled(e, &e->accs.data[k])) e->stack_size += outer_bytes(e, &e->accs.data[k]);

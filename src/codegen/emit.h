@@ -118,6 +118,7 @@ typedef struct {
     uint64_t row_state_size, slot_size;
     uint64_t stack_size;                           /* of cells that stay in memory */
     uint64_t edge_size;                            /* of an edge's place; 0: nothing is kept */
+    bool rows_in_lanes;                            /* short rows, by rowlanes.c */
     uint64_t block_edges, block_bytes, block_room; /* codegen.h; room: where in a slot edges lie */
 
     /* the function at hand */
@@ -341,6 +342,7 @@ LLVMValueRef lanes_numbers(Emit *e, LLVMValueRef first); /* first, first + 1, ..
 void lanes_store_result(Emit *e, uint32_t k);
 /* Makes lanes of positions [pos, end); those past the end repeat the last one. */
 void lanes_at(Emit *e, LLVMValueRef pos, LLVMValueRef end);
+void lanes_at_rows(Emit *e, LLVMValueRef row); /* of the kernel's map: all EDGE_LANES are there */
 
 /* ---- tile.c: sweeps in edge lanes ---- */
 uint64_t tile_bytes(const Emit *e);          /* of stack */
@@ -348,6 +350,18 @@ void tile_open(Emit *e, LLVMValueRef limit); /* in every function that sweeps */
 void tile_sweep(Emit *e, LLVMValueRef last); /* before a sweep up to `last` */
 /* The group [first, last) of the row into the accumulators. */
 void tile_group(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last);
+bool tile_takes_groups(const Emit *e, const Acc *a); /* not edge after edge */
+/* Element i of the group of `count` edges from `number` in the tile on, added up to EDGE_LANES lanes. */
+LLVMValueRef tile_group_lanes(Emit *e, const Acc *a, int64_t i, LLVMValueRef number,
+                              LLVMValueRef count);
+/* A tile of its own for the edges [first, last) from the row at hand on, as many as it has room for. */
+void tile_make(Emit *e, LLVMValueRef first, LLVMValueRef last);
+
+/* ---- rowlanes.c: EDGE_LANES short rows at once ---- */
+bool rowlanes_can(const Emit *e);
+/* Rows [first, last): those that are short in whole blocks, the others as one_by_one does. */
+void rowlanes_sweep(Emit *e, LLVMValueRef first, LLVMValueRef last,
+                    void (*one_by_one)(Emit *e, LLVMValueRef first, LLVMValueRef last));
 
 /* ---- group.c: a group of a row's edges, one at a time ---- */
 void group_open(Emit *e, int phase);

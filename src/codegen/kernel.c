@@ -420,9 +420,28 @@ static bool has_row_work(const Emit *e) {
     return false;
 }
 
+/* A row from its first phase to its results. */
+static void whole_row(Emit *e, LLVMValueRef row) {
+    int num_phases = (int)e->kernel->num_phases;
+    find_row(e, row);
+    for (int p = 0; p < num_phases; p++) {
+        if (!in_edge_lanes(e) || num_phases > 1) row_values(e, p);
+        for_row_accs(e, p, acc_init);
+        if (e->edge_size) scan_sweep(e, p, sweep);
+        else sweep(e, p, e->row_begin, e->row_end);
+        for_row_accs(e, p, acc_finish);
+    }
+    row_results(e);
+}
+
+static void one_by_one(Emit *e, LLVMValueRef first, LLVMValueRef last) {
+    Loop l = emit_loop(e, first, last, emit_i64(e, 1));
+    whole_row(e, l.index);
+    emit_loop_end(e, &l);
+}
+
 static void emit_rows(Emit *e) {
     function_begin(e, entry_names[ENTRY_rows], "piip");
-    int num_phases = (int)e->kernel->num_phases;
     e->slot = param(e, 3);
     bool slot_sums = has_slot_sums(e);
     LLVMValueRef counters[2];
@@ -438,16 +457,13 @@ static void emit_rows(Emit *e) {
         return;
     }
     if (in_edge_lanes(e)) tile_open(e, first_edge(e, param(e, 2)));
-    Loop l = emit_loop(e, param(e, 1), param(e, 2), emit_i64(e, 1));
-    find_row(e, l.index);
-    for (int p = 0; p < num_phases; p++) {
-        if (!in_edge_lanes(e) || num_phases > 1) row_values(e, p);
-        for_row_accs(e, p, acc_init);
-        if (e->edge_size) scan_sweep(e, p, sweep);
-        else sweep(e, p, e->row_begin, e->row_end);
-        for_row_accs(e, p, acc_finish);
+    if (e->rows_in_lanes) {
+        rowlanes_sweep(e, param(e, 1), param(e, 2), one_by_one);
+        function_end(e);
+        return;
     }
-    row_results(e);
+    Loop l = emit_loop(e, param(e, 1), param(e, 2), emit_i64(e, 1));
+    whole_row(e, l.index);
     if (slot_sums) slots_row_done(e, counters);
     emit_loop_end(e, &l);
     slots_close(e);

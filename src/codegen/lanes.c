@@ -55,6 +55,13 @@ void lanes_at(Emit *e, V pos, V end) {
     e->lane.edge = e->lane.col = e->lane.row = NULL;
 }
 
+void lanes_at_rows(Emit *e, V row) {
+    e->lane.mask = emit_mask(e, EDGE_LANES, EDGE_LANES);
+    e->lane.pos = row;
+    e->lane.edge = e->lane.col = NULL;
+    e->lane.row = lanes_numbers(e, row);
+}
+
 /* ---- loads ---- */
 
 /* Element i of row 0. */

@@ -2,7 +2,7 @@
  *
  * A tile is a run of TILE_EDGES positions at most, whatever rows they belong to: short rows fill lanes as
  * well as long ones do. What the row's accumulators take in is computed for the whole tile, EDGE_LANES
- * edges at a time, into memory that stays in L1: element i of edge p at i * ROOM + p. Then rows take
+ * edges at a time, into memory that stays in L1: element i of edge p at i * room + p. Then rows take
  * their groups of edges from there. A tile starts at the group that was not in the last one. Kernels of
  * several phases need the row's own values on its edges: there a tile ends with the row. */
 #include "codegen/prefetch.h"
@@ -12,7 +12,13 @@
 
 typedef LLVMValueRef V;
 
-enum { TILE_EDGES = 256, ROOM = TILE_EDGES + 2 * EDGE_LANES };
+enum { TILE_EDGES = 256 };
+
+/* Edges that a tile has memory for: what a group reads past its end as well. */
+static int64_t room(const Emit *e) {
+    int64_t edges = e->rows_in_lanes ? EDGE_LANES * CARRY_GROUP : TILE_EDGES;
+    return edges + 2 * EDGE_LANES;
+}
 
 static bool spans_rows(const Emit *e) { return e->kernel->num_phases == 1; }
 
@@ -28,8 +34,8 @@ static int64_t element_size(const Emit *e, Val v) {
 static V place(Emit *e, Val v, int64_t i, V number) {
     Info *info = &e->info[v];
     LLVMTypeRef element = LLVMGetElementType(lanes_type(e, (Dtype)ir_type(e->f, v)->dtype));
-    if (!info->tile) info->tile = emit_room(e, element, info->n * ROOM);
-    V at = emit_add(e, number, emit_i64(e, i * ROOM));
+    if (!info->tile) info->tile = emit_room(e, element, info->n * room(e));
+    V at = emit_add(e, number, emit_i64(e, i * room(e)));
     return emit_at(e, info->tile, emit_mul(e, at, emit_i64(e, element_size(e, v))));
 }
 
@@ -128,7 +134,7 @@ static void open_lanes(Emit *e, V first, V last, V number, bool rows) {
 
 static void make_tile(Emit *e, int phase, V first, V last) {
     bool rows = needs_rows(e);
-    if (rows && !e->lane.ids) e->lane.ids = emit_room(e, index_type(e), ROOM);
+    if (rows && !e->lane.ids) e->lane.ids = emit_room(e, index_type(e), room(e));
     if (rows) number_rows(e, first, last);
     V count = LLVMBuildSub(e->builder, last, first, "");
     Prefetch ahead = prefetch_new(e, phase);
@@ -149,8 +155,8 @@ static V mask_from(Emit *e, V count, unsigned first) {
     return LLVMBuildICmp(e->builder, LLVMIntSLT, number, emit_splat(e, num, EDGE_LANES), "");
 }
 
-/* Element i of the group's edges, added up: floats from -0, which changes nothing, integers from 0. */
-static V group_sum(Emit *e, const Acc *a, int64_t i, V number, V count) {
+/* Element i of the group's edges, added up in lanes: floats from -0, which changes nothing, integers from 0. */
+V tile_group_lanes(Emit *e, const Acc *a, int64_t i, V number, V count) {
     Val x = ir_arg(e->f, a->anchor, 0);
     Dtype from = (Dtype)ir_type(e->f, x)->dtype, to = (Dtype)ir_type(e->f, a->anchor)->dtype;
     V none = fold_neutral(e, to, false, EDGE_LANES), half[2];
@@ -159,7 +165,7 @@ static V group_sum(Emit *e, const Acc *a, int64_t i, V number, V count) {
         V value = elem_cast(e, take_lanes(e, x, i, at), from, to, EDGE_LANES);
         half[k] = SEL(mask_from(e, count, k * EDGE_LANES), value, none);
     }
-    return group_tree(e, ADD(half[0], half[1]), 1);
+    return ADD(half[0], half[1]);
 }
 
 /* A block of a few features out of single ones. */
@@ -181,7 +187,7 @@ typedef struct {
 
 static V group_element(Emit *e, int64_t i, void *ctx) {
     const Group *g = ctx;
-    return group_sum(e, g->a, i, g->number, g->count);
+    return group_tree(e, tile_group_lanes(e, g->a, i, g->number, g->count), 1);
 }
 
 static void add_block(Emit *e, Block b, void *ctx) {
@@ -223,7 +229,7 @@ static void take_operand(Emit *e, Val v, V number) {
 }
 
 /* Sums of integers are the same in any order. */
-static bool takes_groups(Emit *e, const Acc *a) {
+bool tile_takes_groups(const Emit *e, const Acc *a) {
     if (a->kind != ACC_reduce) return false;
     return a->narrow || !dtype_is_float((Dtype)ir_type(e->f, a->anchor)->dtype);
 }
@@ -231,12 +237,12 @@ static bool takes_groups(Emit *e, const Acc *a) {
 static void step_one_by_one(Emit *e, int phase, V number, V count) {
     bool any = false;
     for (uint32_t k = 0; k < e->accs.len; k++)
-        any |= is_swept(&e->accs.data[k], phase) && !takes_groups(e, &e->accs.data[k]);
+        any |= is_swept(&e->accs.data[k], phase) && !tile_takes_groups(e, &e->accs.data[k]);
     if (!any) return;
     Loop l = emit_loop(e, number, emit_add(e, number, count), emit_i64(e, 1));
     for_operands(e, phase, take_operand, l.index);
     for (uint32_t k = 0; k < e->accs.len; k++)
-        if (is_swept(&e->accs.data[k], phase) && !takes_groups(e, &e->accs.data[k]))
+        if (is_swept(&e->accs.data[k], phase) && !tile_takes_groups(e, &e->accs.data[k]))
             acc_step(e, &e->accs.data[k]);
     emit_loop_end(e, &l);
 }
@@ -244,12 +250,12 @@ static void step_one_by_one(Emit *e, int phase, V number, V count) {
 /* ---- sweeps ---- */
 
 uint64_t tile_bytes(const Emit *e) {
-    uint64_t bytes = ROOM * sizeof(int64_t); /* the rows' numbers */
+    uint64_t bytes = (uint64_t)room(e) * sizeof(int64_t); /* the rows' numbers */
     for (uint32_t k = 0; k < e->accs.len; k++) {
         const Acc *a = &e->accs.data[k];
         const Node *n = ir_node(e->f, a->anchor);
         for (uint32_t i = 0; a->level == LEVEL_edge && i < n->num_args; i++)
-            bytes += (uint64_t)(e->info[n->args[i]].n * ROOM * element_size(e, n->args[i]));
+            bytes += (uint64_t)(e->info[n->args[i]].n * room(e) * element_size(e, n->args[i]));
     }
     return bytes;
 }
@@ -270,6 +276,11 @@ void tile_sweep(Emit *e, V last) {
     e->lane.limit = last;
 }
 
+void tile_make(Emit *e, V first, V last) {
+    LLVMBuildStore(e->builder, emit_i64(e, 0), e->lane.end);
+    make_tile(e, 0, first, last);
+}
+
 void tile_group(Emit *e, int phase, V first, V last) {
     V end = LLVMBuildLoad2(e->builder, e->i64, e->lane.end, "");
     If missing = emit_if(e, LLVMBuildICmp(e->builder, LLVMIntSGT, last, end, ""));
@@ -285,7 +296,7 @@ void tile_group(Emit *e, int phase, V first, V last) {
                .count = LLVMBuildSub(e->builder, last, first, "")};
     for (uint32_t k = 0; k < e->accs.len; k++) {
         g.a = &e->accs.data[k];
-        if (is_swept(g.a, phase) && takes_groups(e, g.a)) add_group(e, g);
+        if (is_swept(g.a, phase) && tile_takes_groups(e, g.a)) add_group(e, g);
     }
     step_one_by_one(e, phase, g.number, g.count);
 }
