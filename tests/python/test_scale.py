@@ -1,0 +1,90 @@
+"""What grows with a graph, and how: counts exactly with its size, memory with what goes in and comes out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+import tiga as tg
+import torch
+
+
+class Attention(tg.MessagePassing):
+    reducer = tg.online_softmax()
+
+    def edge(self, src, dst, edge):
+        return self.reducer((dst.q * src.k).sum(-1, keepdim=True) * 0.07, src.v)
+
+
+class WeightedSum(tg.MessagePassing):
+    reducer = tg.sum()
+
+    def edge(self, src, dst, edge):
+        return edge.w * src.x
+
+
+def attention(graph, width):
+    fields = {name: torch.ones(graph.num_dst, width, requires_grad=True) for name in ("q", "k", "v")}
+    kernel = Attention()
+    kernel(graph=graph, ndata=fields)
+    return kernel
+
+
+def weighted(graph, width):
+    x = torch.ones(graph.num_src, width, requires_grad=True)
+    w = torch.ones(graph.num_edges, 1, requires_grad=True)
+    kernel = WeightedSum()
+    kernel(graph=graph, src={"x": x}, dst={}, edge={"w": w})
+    return kernel
+
+
+def counts(cost):
+    """What is proportional to the graph: a row pointer has one entry more than rows, 8 bytes."""
+    return cost.edge_visits, cost.flops, cost.bytes_read - 8 * cost.traversals, cost.bytes_written
+
+
+@pytest.mark.parametrize("make", [attention, weighted])
+@pytest.mark.parametrize("direction", ["forward", "backward"])
+def test_cost_doubles(make, direction):
+    graphs = [tg.Graph.regular(50 * 2**k, 8) for k in range(5)]
+    costs = [make(g, 24).cost(g, direction) for g in graphs]
+    for one, two in zip(costs, costs[1:]):
+        assert counts(two) == tuple(2 * n for n in counts(one))
+        assert two.traversals == one.traversals and two.edge_buffer_bytes == one.edge_buffer_bytes == 0
+
+
+# 2 million edges of 200 features would be 1.6 GB as messages.
+TRAIN = """
+import sys, numpy as np, tiga as tg, torch
+sys.path.insert(0, {folder!r})
+from test_scale import Attention
+
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) << 10
+
+nodes, degree, width = 125_000, 16, 200
+rng = np.random.default_rng(0)
+row_ptr = np.arange(nodes + 1) * degree
+graph = tg.Graph.from_csr(row_ptr, rng.integers(0, nodes, nodes * degree), num_src=nodes)
+fields = {{name: torch.rand(nodes, width).requires_grad_() for name in "qkv"}}
+cotangent = torch.ones(nodes, width)
+kernel = Attention()
+small = tg.Graph.regular(100, 8)
+some = {{name: torch.rand(100, width).requires_grad_() for name in "qkv"}}
+kernel(graph=small, ndata=some).sum().backward()  # the compiler is loaded
+before = peak()
+out = kernel(graph=graph, ndata=fields)
+grads = torch.autograd.grad(out, tuple(fields.values()), cotangent)
+results = 4 * nodes * width * 4
+print(peak() - before - results)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_memory():
+    """Attention forward and backward holds its inputs, its results and at most 256 MiB more at any time."""
+    code = TRAIN.format(folder=str(__file__).rpartition("/")[0])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 256 << 20
