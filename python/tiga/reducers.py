@@ -247,6 +247,8 @@ class OnlineSoftmax(Builtin):
         self, accumulation_dtype: Any, block_prune_threshold: float | None, empty: float | None, deterministic: bool
     ) -> None:
         super().__init__("online_softmax", ("score", "value"), "tg.online_softmax()", empty, deterministic)
+        if not isinstance(block_prune_threshold, (float, int, np.floating, type(None))):
+            raise TypeError(f"block_prune_threshold is {block_prune_threshold!r}, expected a number in (0, 1]")
         if block_prune_threshold is not None and not 0 < block_prune_threshold <= 1:
             raise ValueError(f"block_prune_threshold is {block_prune_threshold}, expected a number in (0, 1]")
         self.accumulation_dtype = None if accumulation_dtype is None else dtypes.as_dtype(accumulation_dtype)

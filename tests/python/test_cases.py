@@ -34,6 +34,12 @@ def coo(src, dst, num_src, num_dst):
 
 
 weighted = kernel(lambda self, src, dst, edge: edge.w * src.x)
+
+
+def messages(reducer):
+    return kernel(lambda self, src, dst, edge: edge.m, reducer)
+
+
 softmax = kernel(lambda self, src, dst, edge: self.reducer(edge.s, edge.v), tg.online_softmax(empty=0))
 from_sources = kernel(lambda self, src, dst, edge: self.reducer(edge.s, src.v), tg.online_softmax(empty=0))
 power = kernel(lambda self, src, dst, edge: tg.where(src.x > 0, src.x * src.x, src.x * src.x * src.x))
@@ -102,7 +108,46 @@ CASES = {
         [-INF, np.log(2), 1],
         {"src.x": [[0, 0], [0.5, 0.5], [0, 1]]},
     ),
+    "two large scores": Case(
+        coo([0, 0], [0, 0], 1, 1),
+        softmax,
+        {"edge.s": [[1000], [1001]], "edge.v": np.eye(2)},
+        [[0.26894142, 0.73105858]],
+        {"edge.v": [[0.26894142] * 2, [0.73105858] * 2]},
+    ),
+    "a dead score and a NaN": Case(
+        coo([0, 0], [0, 0], 1, 1),
+        softmax,
+        {"edge.s": [0, -INF], "edge.v": [1, NAN]},
+        [1],
+        {"edge.s": [0, 0], "edge.v": [1, 0]},
+    ),
+    "a row of dead scores": Case(
+        coo([0, 0], [0, 0], 1, 1),
+        softmax,
+        {"edge.s": [-INF, -INF], "edge.v": [1, 2]},
+        [0],
+        {"edge.s": [0, 0], "edge.v": [0, 0]},
+    ),
+    "logsumexp of a row of the dead": Case(
+        coo([0, 0], [1, 1], 1, 2), messages(tg.logsumexp()), {"edge.m": [-INF, -INF]}, [-INF, -INF], {"edge.m": [0, 0]}
+    ),
+    "max of nothing, filled": Case(
+        coo([0], [1], 1, 3), messages(tg.max(empty=0)), {"edge.m": [-2]}, [0, -2, 0], {"edge.m": [1]}
+    ),
+    "max of nothing": Case(
+        coo([0], [1], 1, 3), messages(tg.max()), {"edge.m": [-2]}, [-INF, -2, -INF], {"edge.m": [1]}
+    ),
     # ---- gradients ----
+    "a product with a zero": Case(
+        coo([0] * 3, [0] * 3, 1, 1), messages(tg.prod()), {"edge.m": [0, 3, 4]}, [0], {"edge.m": [12, 0, 0]}
+    ),
+    "a product with two": Case(
+        coo([0] * 3, [0] * 3, 1, 1), messages(tg.prod()), {"edge.m": [0, 3, 0]}, [0], {"edge.m": [0, 0, 0]}
+    ),
+    "the largest of ties": Case(
+        coo([0] * 3, [0] * 3, 1, 1), messages(tg.max()), {"edge.m": [1, 3, 3]}, [3], {"edge.m": [0, 0.5, 0.5]}
+    ),
     "products with zeros": Case(
         SELF3,
         kernel(lambda self, src, dst, edge: tg.prod(src.x, -1)),
@@ -119,7 +164,16 @@ CASES = {
         {"edge.a": [0, 18, 0, 18, 0, 18], "src.b": [[0, 0], [12, 12]]},
     ),
     "two branches": Case(SELF3, power, {"src.x": [-1, 2, 3]}, [-1, 4, 9], {"src.x": [3, 4, 6]}),
-    # ---- duplicates, bipartite ----
+    # ---- order, duplicates, bipartite ----
+    "unsorted rows": Case(
+        coo([0, 1, 2], [1, 0, 1], 3, 2), copied(), {"src.x": [1, 2, 3]}, [2, 4], {"src.x": [1, 1, 1]}
+    ),
+    "a transposed product with ones": Case(
+        coo([0, 1, 2], [2, 1, 0], 3, 3).transpose(), weighted, {"node.x": [1, 1, 1], "edge.w": [1, 1, 1]}, [1, 1, 1], {}
+    ),
+    "two sources, four destinations": Case(
+        coo([0, 1, 1, 1], [0, 1, 2, 3], 2, 4), copied(), {"src.x": [5, 7]}, [5, 7, 7, 7], {"src.x": [1, 3]}
+    ),
     "an edge twice": Case(
         coo([0, 0], [1, 1], 2, 2), weighted, {"node.x": [5, 0], "edge.w": [1, 1]}, [0, 10], {"edge.w": [5, 5]}
     ),
@@ -191,6 +245,25 @@ def test_hessian_of_squared_row_sums():
     assert hessian.tolist() == [[2, 2, 0], [2, 2, 0], [0, 0, 2]]
 
 
+def test_products_of_rows_twice():
+    x = torch.tensor([2.0, 3, 5, 7, 11], dtype=torch.float64, requires_grad=True)
+    y = messages(tg.prod())(graph=coo([0] * 5, [1, 0, 2, 0, 1], 1, 3), edge={"m": x})
+    (dx,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert dx.tolist() == [11, 7, 1, 3, 2]
+    assert torch.autograd.grad(dx.sum(), x)[0].tolist() == [1, 1, 0, 1, 1]
+
+
+@pytest.mark.parametrize("flags", [{}, {"deterministic": True}], ids=str)
+def test_the_complete_graph_twice(flags):
+    """Each entry of the Hessian is 2."""
+    ends = np.indices((3, 3)).reshape(2, 9)
+    products = kernel(lambda self, src, dst, edge: src.x * dst.x, tg.sum(**flags))
+    x = torch.tensor([1.0, -2, 4], dtype=torch.float64, requires_grad=True)
+    y = products(graph=coo(*ends, 3, 3), ndata={"x": x})
+    (dx,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert torch.autograd.grad(dx.sum(), x)[0].tolist() == [6, 6, 6]
+
+
 def test_products_twice():
     x = torch.tensor([[0.0, 0.0, 4.0]], dtype=torch.float64)
     run = kernel(lambda self, src, dst, edge: tg.prod(src.x, -1))
@@ -227,6 +300,49 @@ def test_rows_of_the_other_end_are_refused():
         copied()(graph=coo([0], [0], 10, 100), src={"x": x})
     with pytest.raises(ValueError, match=r"src.*4.*position 1.*3"):
         coo([0, 4], [0, 0], 3, 5)
+
+
+# ---- every reducer without edges, by either kind of index ----
+
+EVERY = {
+    "sum": (tg.sum(), 0),
+    "prod": (tg.prod(), 1),
+    "mean": (tg.mean(), NAN),
+    "max": (tg.max(), -INF),
+    "min": (tg.min(), INF),
+    "logsumexp": (tg.logsumexp(), -INF),
+    "var": (tg.var(), NAN),
+    "std": (tg.std(), NAN),
+    "median": (tg.median(), NAN),
+    "filled": (tg.prod(empty=7), 7),
+    "strict": (tg.sum(deterministic=True), 0),
+    "several": (tg.multi(a=tg.max(empty=7), b=tg.var(empty=7)), 7),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("nodes", NOTHING)
+@pytest.mark.parametrize("name", EVERY)
+def test_nothing_at_all(name, nodes, dtype):
+    reducer, empty = EVERY[name]
+    x = torch.ones((nodes, 2), dtype=dtype, requires_grad=True)
+    results = copied(reducer)(graph=NOTHING[nodes], ndata={"x": x})
+    for y in results.values() if name == "several" else [results]:
+        assert y.dtype is dtype
+        np.testing.assert_array_equal(y.detach().float(), np.full((nodes, 2), empty))
+        (dx,) = torch.autograd.grad(y.sum(), x, retain_graph=True)
+        assert dx.shape == (nodes, 2) and not dx.any()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_indices_of_either_width(name):
+    rng = np.random.default_rng(2)
+    src, dst, x = rng.integers(0, 7, 60), rng.integers(0, 7, 60), rng.standard_normal((7, 3))
+    run = copied(EVERY[name][0])
+    found = [run(graph=coo(src.astype(d), dst.astype(d), 7, 7), ndata={"x": x}) for d in (np.int32, np.int64)]
+    if name == "several":
+        found = [np.stack(list(y.values())) for y in found]
+    assert found[0].tobytes() == found[1].tobytes()
 
 
 # ---- layouts: as contiguous ----

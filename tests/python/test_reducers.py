@@ -283,7 +283,11 @@ def test_derivatives(reducer, narrow):
 
     rng, kernel = np.random.default_rng(8), Kernel()
     # std of one message is 0, a corner; of several it is smooth
-    graph = SMALL if reducer.name != "std" else tg.Graph.from_coo([0, 1, 1, 0, 4, 4], [1, 1, 1, 2, 2, 2], num_src=6, num_dst=6)
+    graph = (
+        SMALL
+        if reducer.name != "std"
+        else tg.Graph.from_coo([0, 1, 1, 0, 4, 4], [1, 1, 1, 2, 2, 2], num_src=6, num_dst=6)
+    )
     shape = (6,) if narrow else (6, 2)
     values = [torch.tensor(rng.standard_normal(s), requires_grad=True) for s in (shape, (graph.num_edges,))]
 
@@ -423,6 +427,81 @@ def test_multi_of_numpy_and_of_names_that_are_taken():
 
     out = multi_kernel(None, with_param, mean=tg.sum())(graph=SMALL, ndata={"x": np.ones(6, np.float32)}, mean=2.0)
     assert out["mean"].tolist() == [2, 6, 6, 2, 0, 0]
+
+
+def several_in_torch(m, dst, num_dst):
+    """What PyTorch Geometric's MultiAggregation(["sum", "mean", "min", "max", "mul", "var", "std"]) joins."""
+    rows = [m[dst == i] for i in range(num_dst)]
+    one = m.new_zeros(m.shape[1:])
+    kinds = [
+        lambda r: r.sum(0),
+        lambda r: r.mean(0),
+        lambda r: r.amin(0),
+        lambda r: r.amax(0),
+        lambda r: r.prod(0),
+        lambda r: r.var(0, correction=0),
+        lambda r: r.var(0, correction=0).clamp(min=1e-30).sqrt(),
+    ]
+    return [torch.stack([k(r) if len(r) else one + (n == 4) for r in rows]) for n, k in enumerate(kinds)]
+
+
+@pytest.mark.parametrize("mode", ["cat", "sum", "proj", "attention"])
+def test_multi_joined_as_multi_aggregations_are(mode):
+    """Each way to join several aggregations is a line in node(), in the same traversal."""
+
+    def node(self, dst, aggregate, w):
+        parts = [
+            aggregate.sum,
+            aggregate.mean,
+            aggregate.min,
+            aggregate.max,
+            aggregate.mul,
+            aggregate.var,
+            aggregate.std,
+        ]
+        if mode == "cat":
+            return tg.cat(parts, -1)
+        if mode == "sum":
+            return sum(parts)
+        if mode == "proj":
+            return tg.cat(parts, -1) @ w
+        stacked = tg.stack(parts, 1)
+        return (tg.softmax((stacked * w[:3, 0]).sum(-1, keepdim=True), 1) * stacked).sum(1)
+
+    def joined(parts, w):
+        if mode == "sum":
+            return sum(parts)
+        stacked = torch.stack(parts, 1)
+        if mode == "attention":
+            return (torch.softmax((stacked * w[:3, 0]).sum(-1, keepdim=True), 1) * stacked).sum(1)
+        return torch.cat(parts, -1) @ w if mode == "proj" else torch.cat(parts, -1)
+
+    kernel = multi_kernel(
+        node,
+        lambda self, src, dst, edge, w: src.x,
+        sum=tg.sum(),
+        mean=tg.mean(empty=0),
+        min=tg.min(empty=0),
+        max=tg.max(empty=0),
+        mul=tg.prod(),
+        var=tg.var(empty=0),
+        std=tg.std(empty=0),
+    )
+    rng = np.random.default_rng(4)
+    src, dst = rng.integers(0, 9, 40), rng.integers(0, 8, 40)
+    graph = tg.Graph.from_coo(src, dst, num_src=9, num_dst=9)
+    x = torch.tensor(rng.standard_normal((9, 3)), requires_grad=True)
+    w = torch.tensor(rng.standard_normal((21, 5)), requires_grad=True)
+    y = kernel(graph=graph, src={"x": x}, w=w)
+    want = joined(several_in_torch(x[torch.from_numpy(src)], torch.from_numpy(dst), 9), w)
+    torch.testing.assert_close(y, want)
+    cot = torch.from_numpy(rng.standard_normal(y.shape))
+    grads = [torch.autograd.grad(v, [x, w], cot, allow_unused=True) for v in (y, want)]
+    torch.testing.assert_close(grads[0][0], grads[1][0])
+    if mode in ("proj", "attention"):
+        torch.testing.assert_close(grads[0][1], grads[1][1])
+    cost = kernel.cost(graph)
+    assert cost.traversals == 1 and cost.edge_buffer_bytes == 0
 
 
 WRONG = [

@@ -317,6 +317,27 @@ REDUCERS = [
         ["block_prune_threshold", "(0, 1]"],
     ),
     (
+        "threshold NaN",
+        lambda: tg.online_softmax(block_prune_threshold=float("nan")),
+        ValueError,
+        ["block_prune_threshold", "(0, 1]"],
+    ),
+    (
+        "threshold that is no number",
+        lambda: tg.online_softmax(block_prune_threshold="much"),
+        TypeError,
+        ["block_prune_threshold", "'much'", "number"],
+    ),
+    (
+        "threshold among several",
+        lambda: make(
+            lambda self, src, dst, edge: self.reducer(a=(src.x, src.x)),
+            tg.multi(a=tg.online_softmax(block_prune_threshold=1)),
+        )(graph=RING, src={"x": ONES}),
+        NotImplementedError,
+        ["block_prune_threshold", "streaming"],
+    ),
+    (
         "threshold on a CSR",
         lambda: make(
             lambda self, src, dst, edge: self.reducer(src.x, src.x), tg.online_softmax(block_prune_threshold=0.5)
