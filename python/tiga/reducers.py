@@ -123,8 +123,9 @@ class Reducer:
         return made[key]
 
     def mlir(self, message_dtypes: Sequence[Any] = (dtypes.float32,), symbol: str | None = None) -> str:
-        """The verified op gf.reducer as text, for messages of these dtypes."""
-        codes = tuple(dtypes.as_dtype(d).code for d in message_dtypes)
+        """The verified op gf.reducer as text, for messages of these dtypes (or of one)."""
+        given = message_dtypes if isinstance(message_dtypes, (tuple, list)) else (message_dtypes,)
+        codes = tuple(dtypes.as_dtype(d).code for d in given)
         self._check(len(codes))
         return self._native(len(codes), codes).ir(symbol or self.name, codes)
 

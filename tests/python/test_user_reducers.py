@@ -1,5 +1,8 @@
 """Ten reducers as users write them: proven or not, fused into one traversal, and right with derivatives."""
 
+import pathlib
+import subprocess
+
 import numpy as np
 import pytest
 import tiga as tg
@@ -9,6 +12,7 @@ from algebras import ALGEBRAS, REAL, Compensated, literal
 
 ROWS = [0, 1, 2, 3, 17]
 LONG = 5000
+TIGA_OPT = pathlib.Path(__file__).resolve().parents[2] / "build" / "tiga-opt"
 
 
 def rows(lengths):
@@ -88,6 +92,22 @@ def test_float32_beside_float64(name):
     for g, w in zip(found, wanted):
         assert g.dtype is torch.float32
         torch.testing.assert_close(g.double(), w, rtol=1e-4, atol=1e-4 * (1 + w.abs().max().item()))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("name", REAL)
+def test_halves_are_folded_in_float32(name, dtype):
+    """The result is that of the same messages in float32, rounded once; gradients are those, rounded."""
+    a, lengths = ALGEBRAS[name], [*ROWS, 100]
+    graph, half = rows(lengths), drawn(name, (sum(lengths), 3), dtype)
+    half = [v.detach().requires_grad_() for v in half]
+    wide = [v.detach().float().requires_grad_() for v in half]
+    y, want = (a.kernel()(graph=graph, edge=dict(zip(a.fields, v))) for v in (half, wide))
+    assert y.dtype is dtype
+    torch.testing.assert_close(y, want.to(dtype), rtol=0, atol=0, equal_nan=True)
+    grads = [torch.autograd.grad(v[1:].sum(), of) for v, of in ((y, half), (want, wide))]
+    for g, w in zip(*grads):
+        torch.testing.assert_close(g, w.to(dtype), rtol=2e-2, atol=2e-2)
 
 
 def test_the_order_of_a_row_is_the_graphs():
@@ -180,6 +200,22 @@ def test_integers_stay_integers(name, dtype):
     out = kernel(graph=rows([4, 1]), edge={"m": np.append(m, m[:1])})
     assert out.tolist() == [want(m.tolist()), want(m[:1].tolist())]
     assert out.dtype == (np.int64 if widened else m.dtype)
+
+
+WHOLE, FLOATS = [tg.int32, tg.int64], [tg.float16, tg.bfloat16, tg.float32, tg.float64]
+TEXTS = [(name, dtype) for name, a in ALGEBRAS.items() for dtype in (WHOLE if a.integer else FLOATS)]
+
+
+@pytest.mark.parametrize("name, dtype", TEXTS, ids=str)
+def test_texts_are_those_of_verified_ops(name, dtype):
+    """tiga-opt reads, verifies and prints them as they are; a single dtype is that of one message."""
+    a = ALGEBRAS[name]
+    text = a.reducer().mlir(message_dtypes=(dtype,) * len(a.fields), symbol="user_mean")
+    assert 'sym_name = "user_mean"' in text
+    if TIGA_OPT.exists():
+        assert subprocess.run([TIGA_OPT], input=text, capture_output=True, text=True, check=True).stdout == text
+    if len(a.fields) == 1:
+        assert a.reducer().mlir(message_dtypes=dtype, symbol="user_mean") == text
 
 
 def test_a_component_is_of_the_dtype_that_lift_gives():
