@@ -155,8 +155,8 @@ static void test_index_out_of_range(void **state) {
     for (int round = 0; round < 2; round++) {
         kind[3] = 2;
         assert_int_equal(tg_run(p, g, args, 3), TG_ERANGE);
-        assert_string_equal(
-            tg_errmsg(), "index 'edge.kind' on edges at 3: 2 is out of range for 'T' of 2 rows");
+        assert_string_equal(tg_errmsg(),
+                            "index 'edge.kind' on edges at 3: 2 is out of range for 'T' of 2 rows");
         kind[3] = 1;
         assert_int_equal(tg_run(p, g, args, 3), TG_OK);
         const float want[] = {4, 6, 3, 4, 4, 6};

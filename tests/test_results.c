@@ -66,6 +66,61 @@ static void test_what_is_asked_for_makes_a_variant(void **state) {
     tg_graph_free(g);
 }
 
+static tg_status run_with(const tg_program *p, const tg_graph *g, const char *names,
+                          const tg_arg *all, size_t num_all) {
+    tg_arg args[12];
+    size_t n = 0;
+    for (size_t k = 0; k < num_all; k++) {
+        const char *at = strstr(names, all[k].name);
+        size_t len = strlen(all[k].name);
+        if (at && (at == names || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+            args[n++] = all[k];
+    }
+    tg_errclear();
+    return tg_run(p, g, args, n);
+}
+
+/* Inputs that no bound result needs may be missing, as labels are when a trained network is used. */
+static void test_inputs_that_nothing_needs(void **state) {
+    (void)state;
+    static const char text[] = "half = 0.5\n"
+                               "m.identity = 0\nm.lift(a) = a * half\nm.combine(a, b) = a + b\n"
+                               "h    = m(edge.w * src(node.x))\n"
+                               "out  = h * scale\n"
+                               "miss = out - node.goal\n"
+                               "loss = sum(miss * miss)\n"
+                               "more = sum(src(later))\n"
+                               "later = node.x\n";
+    const float scale = 2, goal[] = {1, 1, 1}, ones[] = {1, 1, 1},
+                want_dw[] = {.5f, 1.5f, 1, .5f, 1};
+    float h[3], out[3], loss, more[3], dw[5];
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *p = tg_program_new(text), *dp = tg_program_grad(p, "h", "edge.w");
+    const tg_arg all[] = {
+        {"node.x", tg_f32(x, 3)},       {"edge.w", tg_f32(w, 5)},       {"scale", tg_f32(&scale)},
+        {"node.goal", tg_f32(goal, 3)}, {"node.gaol", tg_f32(goal, 3)}, {"h", tg_f32(h, 3)},
+        {"out", tg_f32(out, 3)},        {"loss", tg_f32(&loss)},        {"more", tg_f32(more, 3)},
+        {"cot.h", tg_f32(ones, 3)},     {"grad.edge.w", tg_f32(dw, 5)}};
+    const size_t n = sizeof all / sizeof *all;
+    assert_int_equal(run_with(p, g, "node.x edge.w scale out", all, n), TG_OK);
+    assert_true(out[0] == 2 && out[1] == 1 && out[2] == 1.5f);
+    assert_int_equal(run_with(p, g, "node.x edge.w node.goal h", all, n), TG_OK);
+    assert_true(h[0] == 1);
+    assert_int_equal(run_with(dp, g, "node.x edge.w cot.h grad.edge.w", all, n), TG_OK);
+    assert_memory_equal(dw, want_dw, sizeof dw);
+    assert_int_equal(run_with(p, g, "node.x edge.w scale loss", all, n), TG_ENAME);
+    assert_non_null(strstr(tg_errmsg(), "7:14: 'node.goal' is not defined above and not bound"));
+    assert_int_equal(run_with(p, g, "node.x edge.w scale node.gaol out", all, n), TG_ENAME);
+    assert_non_null(strstr(tg_errmsg(), "argument 'node.gaol': the program has no such name"));
+    assert_int_equal(run_with(p, g, "node.x more", all, n), TG_ENAME);
+    assert_non_null(strstr(tg_errmsg(), "'later' is defined on line 10"));
+    assert_int_equal(run_with(p, g, "node.x edge.w", all, n),
+                     TG_ENAME); /* nothing is asked for: all */
+    tg_program_free(dp);
+    tg_program_free(p);
+    tg_graph_free(g);
+}
+
 /* A step of an optimizer: parameters move where they are. */
 static void test_results_may_replace_inputs(void **state) {
     (void)state;
@@ -93,6 +148,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_are_bound_on_demand),
         cmocka_unit_test(test_what_is_asked_for_makes_a_variant),
+        cmocka_unit_test(test_inputs_that_nothing_needs),
         cmocka_unit_test(test_results_may_replace_inputs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,10 +250,9 @@ typedef struct {
 /* An array of arguments and their number, where a function takes both: tg_run(p, g, TG_ARGS(args)). */
 #define TG_ARGS(args) (args), sizeof(args) / sizeof *(args)
 
-/* Binds and runs once. Inputs that the program needs must be there; outputs that are not there are
- * not computed; names that the program does not know are refused. Compiles on first use of a
- * combination of dtypes, feature shapes and layouts (milliseconds), else finds the code in memory or on
- * disk. An array is rows x feature shape: num_src rows for "src.x", num_dst for "dst.x" and results on
+/* Binds and runs once. Outputs that are not there are not computed; inputs must be there, of a formula those that
+ * the outputs there need; names that the program does not know are refused. Compiles on first use of a combination of
+ * dtypes, feature shapes and layouts (milliseconds), else finds the code in memory or on disk. An array is rows x feature shape: num_src rows for "src.x", num_dst for "dst.x" and results on
  * destinations, num_edges for "edge.w", as many as nodes for "node.x"; of a parameter and of a single number
  * the shape alone. Outputs may overlap inputs, which are read first; not each other. Data of NULL: an output that
  * is not bound, or an array of no numbers.

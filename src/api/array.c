@@ -22,7 +22,8 @@ tg_array tg_dense(const void *data, tg_dtype dtype, int rank, const int64_t *sha
 
 typedef struct {
     Arena *arena;
-    const Fn *f; /* prepared */
+    const tg_program *asked; /* typed or not */
+    const Fn *f;             /* prepared */
     const tg_graph *graph;
     int64_t *set_size; /* -1: not known yet */
 } Bind;
@@ -157,8 +158,9 @@ static Status bind_one(Bind *b, const tg_program *p, const tg_arg *arg, Bound *o
     *slot = -1 - k;
     if (k >= 0)
         return bind_array(b, arg, ir_type(b->f, b->f->results.data[k].val), true, &out->outputs[k]);
-    *slot = INT32_MAX;                                 /* passed and unused is fine, */
-    if (ir_find_input(p->fn, arg->name)) return ST_OK; /* if the program ever named it */
+    *slot = INT32_MAX; /* passed and unused is fine, if the program ever named it */
+    if (ir_find_input(p->fn, arg->name) || program_names_input(b->arena, b->asked, arg->name))
+        return ST_OK;
     Near near = near_to(arg->name);
     for (uint32_t i = 0; i < p->fn->inputs.len; i++) near_try(&near, p->fn->inputs.data[i].name);
     for (uint32_t i = 0; i < p->fn->results.len; i++) near_try(&near, p->fn->results.data[i].name);
@@ -218,10 +220,10 @@ static Status check_sizes(const Bind *b) {
     return ST_OK;
 }
 
-Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args,
-                  size_t num_args, Bound *out) {
+Status array_bind(Arena *a, const tg_program *p, tg_program *typed, const tg_graph *g,
+                  const tg_arg *args, size_t num_args, Bound *out) {
     const Fn *f = typed->prepared;
-    Bind b = {a, f, g, ARENA_ARRAY(a, int64_t, f->sets.len)};
+    Bind b = {a, p, f, g, ARENA_ARRAY(a, int64_t, f->sets.len)};
     *out = (Bound){.graph = g, .program = typed, .set_size = b.set_size};
     out->inputs = ARENA_ARRAY(a, Array, f->inputs.len);
     out->outputs = ARENA_ARRAY(a, Array, f->results.len);

@@ -15,9 +15,9 @@ typedef struct {
     int32_t *slot; /* by argument: input k is k, result k is -1 - k */
 } Bound;
 
-/* Checks names, dtypes and shapes; a fault names the argument, what was expected and what came.
- * required: every input that the program reads must be there. */
-Status array_bind(Arena *a, tg_program *typed, const tg_graph *g, const tg_arg *args,
-                  size_t num_args, Bound *out);
+/* Checks names, dtypes and shapes; a fault names the argument, what was expected and what came. p is the
+ * program that was asked for: what it names may be passed, though typed be without it. */
+Status array_bind(Arena *a, const tg_program *p, tg_program *typed, const tg_graph *g,
+                  const tg_arg *args, size_t num_args, Bound *out);
 
 #endif

@@ -197,6 +197,9 @@ static const Formula *formula_of(const tg_program *p) {
 /* What decides a variant of a formula: its inputs' types and its results. */
 typedef struct {
     Arena *arena;
+    Formula
+        formula; /* where an input is missing: the lines that are asked for, and what they need */
+    bool is_complete;
     FormulaInput *inputs;
     uint32_t num_inputs;
     Names results; /* lines that later ones use and that are bound or differentiated all the same */
@@ -209,10 +212,10 @@ static bool is_among(const char *const *names, uint32_t n, const char *name) {
     return false;
 }
 
-static Status read_inputs(Asked *s, const Formula *formula, const tg_arg *args, size_t num_args) {
+static Status read_inputs(Asked *s, const tg_arg *args, size_t num_args) {
     const char *const *names;
     uint32_t num_names;
-    formula_inputs(s->arena, formula, &names, &num_names);
+    formula_inputs(s->arena, &s->formula, &names, &num_names);
     s->inputs = ARENA_ARRAY(s->arena, FormulaInput, num_names + num_args);
     for (uint32_t k = 0; k < num_names; k++) {
         const tg_arg *arg = find_arg(args, num_args, names[k]);
@@ -224,10 +227,26 @@ static Status read_inputs(Asked *s, const Formula *formula, const tg_arg *args, 
         for (int i = 0; i < in->rank; i++) text_putf(&s->text, "%lld,", (long long)in->dim[i]);
         s->num_inputs++;
     }
+    s->is_complete = s->num_inputs == num_names;
     for (size_t k = 0; k < num_args; k++) /* whose names a message may tell */
         if (args[k].name && !is_among(names, num_names, args[k].name))
             s->inputs[s->num_inputs++] = (FormulaInput){.name = args[k].name};
     return ST_OK;
+}
+
+/* The lines among asked. Where inputs are missing they stand alone: only what they need is missed. */
+static void choose_lines(Asked *s, const Names *asked) {
+    Names lines = {0};
+    for (const Line *l = s->formula.lines; l < s->formula.lines + s->formula.num_lines; l++)
+        if (!l->part && is_among(asked->data, asked->len, l->name))
+            *vec_push(s->arena, &lines) = l->name;
+    bool alone = !s->is_complete && lines.len;
+    if (alone) s->formula = formula_only(s->arena, &s->formula, lines.data, lines.len);
+    for (uint32_t k = 0; k < lines.len; k++) {
+        if (!alone && !formula_uses(&s->formula, lines.data[k])) continue;
+        *vec_push(s->arena, &s->results) = lines.data[k];
+        text_putf(&s->text, alone ? "!%s" : "=%s", lines.data[k]);
+    }
 }
 
 static void read_results(Asked *s, const tg_program *p, const tg_arg *args, size_t num_args) {
@@ -238,21 +257,14 @@ static void read_results(Asked *s, const tg_program *p, const tg_arg *args, size
     }
     for (size_t k = 0; k < num_args; k++)
         if (args[k].name) *vec_push(s->arena, &asked) = args[k].name;
-    const Formula *formula = formula_of(p);
-    for (const Line *l = formula->lines; l < formula->lines + formula->num_lines; l++)
-        for (uint32_t k = 0; k < asked.len && !l->part; k++) {
-            if (strcmp(asked.data[k], l->name) || !formula_uses(formula, l->name)) continue;
-            *vec_push(s->arena, &s->results) = l->name;
-            text_putf(&s->text, "=%s", l->name);
-            break;
-        }
+    choose_lines(s, &asked);
 }
 
 static Status make_typed(const tg_program *p, const Asked *s, tg_program **out) {
     if (p->kind == PROGRAM_formula) {
         Arena *a = arena_new();
         Fn *f;
-        Status st = formula_build(a, &p->formula, s->inputs, s->num_inputs, s->results.data,
+        Status st = formula_build(a, &s->formula, s->inputs, s->num_inputs, s->results.data,
                                   s->results.len, &f);
         if (st) return arena_free(a), st;
         *out = program_of(f);
@@ -297,9 +309,9 @@ Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, t
     if (p->kind == PROGRAM_typed) return *out = program_ref(p), ST_OK;
     tg_program *own = (tg_program *)(uintptr_t)p;
     Arena *a = arena_new();
-    Asked s = {.arena = a, .text = {.arena = a}};
+    Asked s = {.arena = a, .formula = *formula_of(p), .text = {.arena = a}};
     text_put(&s.text, "");
-    Status st = read_inputs(&s, formula_of(p), args, num_args);
+    Status st = read_inputs(&s, args, num_args);
     if (!st) read_results(&s, p, args, num_args);
     enter();
     tg_program *there = st ? NULL : find_variant(p, s.text.text);
@@ -313,6 +325,14 @@ Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, t
     }
     arena_free(a);
     return st;
+}
+
+bool program_names_input(Arena *a, const tg_program *p, const char *name) {
+    const char *const *names;
+    uint32_t num_names;
+    if (p->kind == PROGRAM_typed) return ir_find_input(p->fn, name);
+    formula_inputs(a, formula_of(p), &names, &num_names);
+    return is_among(names, num_names, name);
 }
 
 typedef struct {

@@ -51,6 +51,8 @@ tg_program *program_of(const Fn *takes);
 /* The typed program for the arguments, a reference. *fresh: it was made now. */
 Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out,
                      bool *fresh);
+/* Whether p, typed or not, takes an input of that name. */
+bool program_names_input(Arena *a, const tg_program *p, const char *name);
 /* Plans a typed program once. */
 Status program_plan(tg_program *p);
 /* The typed program to inspect: itself, or the variant that ran last. Borrows. */

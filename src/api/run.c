@@ -42,7 +42,7 @@ static Status bind_and_run(Running *q) {
     bool fresh;
     Status st = program_typed(q->p, q->args, q->num_args, &q->typed, &fresh);
     if (!st) st = program_plan(q->typed);
-    if (!st) st = array_bind(q->arena, q->typed, q->g, q->args, q->num_args, &q->bound);
+    if (!st) st = array_bind(q->arena, q->p, q->typed, q->g, q->args, q->num_args, &q->bound);
     if (st) return st;
     program_ran(q->p, q->typed, fresh);
     return q->run ? q->run(&q->bound) : ST_OK;

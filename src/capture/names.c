@@ -65,14 +65,45 @@ static bool mentions(const Expr *e, const char *name) {
     return false;
 }
 
-bool formula_uses(const Formula *formula, const char *name) {
-    for (const Line *l = formula->lines; l < formula->lines + formula->num_lines; l++) {
-        for (uint32_t k = 0; k < l->num_values; k++)
-            if (mentions(l->values[k], name)) return true;
-        for (uint32_t k = 0; k < l->num_names; k++)
-            if (mentions(l->names[k].value, name)) return true;
-    }
+static bool line_mentions(const Line *l, const char *name) {
+    for (uint32_t k = 0; k < l->num_values; k++)
+        if (mentions(l->values[k], name)) return true;
+    for (uint32_t k = 0; k < l->num_names; k++)
+        if (mentions(l->names[k].value, name)) return true;
     return false;
+}
+
+bool formula_uses(const Formula *formula, const char *name) {
+    for (const Line *l = formula->lines; l < formula->lines + formula->num_lines; l++)
+        if (line_mentions(l, name)) return true;
+    return false;
+}
+
+/* Wanted, part of a reducer, or mentioned by a line that is needed, be it above, which then says so. */
+static bool is_needed(const Formula *formula, uint32_t line, const bool *needed,
+                      const char *const *wanted, uint32_t num_wanted) {
+    const Line *l = &formula->lines[line];
+    if (l->part) return true;
+    for (uint32_t k = 0; k < num_wanted; k++)
+        if (!strcmp(wanted[k], l->name)) return true;
+    for (uint32_t k = 0; k < formula->num_lines; k++)
+        if (needed[k] && line_mentions(&formula->lines[k], l->name)) return true;
+    return false;
+}
+
+Formula formula_only(Arena *a, const Formula *formula, const char *const *wanted,
+                     uint32_t num_wanted) {
+    bool *needed = ARENA_ARRAY(a, bool, formula->num_lines);
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t k = formula->num_lines; k-- > 0;)
+            if (!needed[k] && is_needed(formula, k, needed, wanted, num_wanted))
+                needed[k] = more = true;
+    }
+    VEC(Line) lines = {0};
+    for (uint32_t k = 0; k < formula->num_lines; k++)
+        if (needed[k]) *vec_push(a, &lines) = formula->lines[k];
+    return (Formula){lines.data, lines.len};
 }
 
 typedef struct {

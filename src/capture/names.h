@@ -20,6 +20,9 @@ void formula_inputs(Arena *a, const Formula *formula, const char *const **names,
                     uint32_t *num_names);
 /* Whether a line mentions the name: what none does is a result. */
 bool formula_uses(const Formula *formula, const char *name);
+/* The formula of the lines named in wanted and of those that they need. */
+Formula formula_only(Arena *a, const Formula *formula, const char *const *wanted,
+                     uint32_t num_wanted);
 /* Sources and destinations are one node set: node fields are used, or src(v) of destination values. */
 bool formula_is_homogeneous(const Formula *formula);
 
