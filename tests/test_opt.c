@@ -244,6 +244,7 @@ static void becomes(const Q *q, Fn *(*pass)(Arena *, const Fn *), int line, Val 
 }
 #define CLEANS(v, want) becomes(&q, opt_clean, __LINE__, v, want)
 #define FUSES(v, want) becomes(&q, opt_fma, __LINE__, v, want)
+#define HOISTS(v, want) becomes(&q, opt_hoist, __LINE__, v, want)
 #define LIKE(v, value) ir_const_like(q.f, v, value)
 static Val nary(const Q *q, Op op, Val a, Val b, Val c) {
     return ir_emit(q->f, op, (Val[]){a, b, c}, 3, NULL);
@@ -366,6 +367,53 @@ static void products_fuse_into_sums(void **state) {
     ir_free(q.f);
 }
 
+static Val at_end(const Q *q, Val v, Map m) { return ir_gather(q->f, v, m); }
+
+static void work_moves_before_its_gather(void **state) {
+    (void)state;
+    Q q = rules_new();
+    Fn *f = q.f;
+    Map src = map_src(0);
+    Set e = f->relations.data[0].edges;
+    Val xs = at_end(&q, q.x, src), ys = at_end(&q, q.y, src), xd = at_end(&q, q.x, q.dst);
+    Val p = ir_input(f, "p", type_scalar(DT_f64, SET_ALL)), three = ir_const_like(f, xs, 3);
+    Val w = ir_input(f, "w", type_scalar(DT_f64, e));
+    HOISTS(ir_tanh(f, xs), at_end(&q, ir_tanh(f, q.x), src));
+    HOISTS(ir_tanh(f, ir_mul(f, xs, ys)), at_end(&q, ir_tanh(f, ir_mul(f, q.x, q.y)), src));
+    HOISTS(ir_exp(f, ir_mul(f, xs, three)),
+           at_end(&q, ir_exp(f, ir_mul(f, q.x, LIKE(q.x, 3))), src));
+    HOISTS(ir_exp(f, ir_mul(f, xs, at_end(&q, p, map_all(e)))),
+           at_end(&q, ir_exp(f, ir_mul(f, q.x, at_end(&q, p, map_all(q.V)))), src));
+    Val ex = ir_exp(f, q.x), wide = ir_bcast(f, ir_exp(f, xs), (int64_t[]){64}, 1);
+    HOISTS(wide, ir_bcast(f, at_end(&q, ex, src), (int64_t[]){64}, 1));
+    HOISTS(ir_add(f, w, ir_exp(f, xd)), ir_add(f, w, at_end(&q, ir_exp(f, q.x), q.dst)));
+    HOISTS(ir_mul(f, w, ir_exp(f, at_end(&q, p, map_all(e)))),
+           ir_mul(f, w, at_end(&q, ir_exp(f, p), map_all(e))));
+    HOISTS(ir_reduce(f, ir_neg(f, xd), q.dst),
+           ir_reduce(f, at_end(&q, ir_neg(f, q.x), q.dst), q.dst));
+    ir_free(f);
+}
+
+static void work_stays_on_the_edges(void **state) {
+    (void)state;
+    Q q = rules_new();
+    Fn *f = q.f;
+    Map src = map_src(0);
+    Set e = f->relations.data[0].edges;
+    Val xs = at_end(&q, q.x, src), xd = at_end(&q, q.x, q.dst);
+    Val t = ir_input(f, "t", type_of(DT_f64, q.V, 1, (int64_t[]){5}));
+    Val wide = ir_bcast(f, xs, (int64_t[]){64}, 1);
+    const Val stay[] = {
+        ir_exp(f, ir_mul(f, xs, xd)), /* two ends */
+        ir_neg(f, xs),                /* a table in between costs more */
+        ir_add(f, wide, LIKE(wide, 1)),
+        ir_take(f, at_end(&q, t, src), ir_input(f, "i", type_scalar(DT_i64, e))),
+        ir_cast(f, at_end(&q, q.b, src), DT_f64), /* as few bytes as there are */
+    };
+    for (size_t k = 0; k < sizeof stay / sizeof *stay; k++) HOISTS(stay[k], stay[k]);
+    ir_free(f);
+}
+
 /* "cot2.y" is one, as "cot.y" is: what depends on it stays out of the forward half. */
 static void later_cotangents_are_late(void **state) {
     (void)state;
@@ -420,6 +468,8 @@ int main(void) {
         cmocka_unit_test(constants_fold),
         cmocka_unit_test(moves_compose),
         cmocka_unit_test(products_fuse_into_sums),
+        cmocka_unit_test(work_moves_before_its_gather),
+        cmocka_unit_test(work_stays_on_the_edges),
         cmocka_unit_test(passes_are_found),
         cmocka_unit_test(passes_keep_programs),
         cmocka_unit_test(halves_make_the_whole),

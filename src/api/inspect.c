@@ -154,13 +154,14 @@ static Status explain_body(void *ctx) {
     text_put(&out, "backend: cpu\nprovider: llvm\n");
     text_putf(&out, "lowering: %s\npasses: ", lowerings(out.arena, t->plan));
     for (const char *const *name = opt_prepare_passes; *name; name++)
-        text_putf(&out, "%s, ", *name);
+        if (opt_is_on(*name)) text_putf(&out, "%s, ", *name);
     text_put(&out, "plan, codegen\n");
     for (uint32_t k = 0; k < t->plan->kernels.len; k++) {
         CompileRequest request = exec_request(t->exec, k);
         explain_kernel(&out, t->plan, k, &request);
     }
-    for (uint32_t k = 0; k < t->fn->notes.len; k++) text_putf(&out, "%s\n", t->fn->notes.data[k]);
+    for (uint32_t k = 0; k < t->prepared->notes.len; k++)
+        text_putf(&out, "%s\n", t->prepared->notes.data[k]);
     explain_memory(&out, t->plan);
     int64_t hits, misses;
     program_counts(q->p, &hits, &misses);

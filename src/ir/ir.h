@@ -120,6 +120,7 @@ struct Fn {
     const char *name;
     Status status;   /* sticky: the first failed emit; its message is in err_message() */
     bool halves;     /* may be computed with: a builder's, which build_program rids of it */
+    bool prepared;   /* opt_prepare gave it, or a half of it: its bits are settled */
     VEC(Node) nodes; /* nodes.data[v]; entry 0 is no value */
     VEC(SetInfo) sets;
     VEC(Relation) relations;

@@ -1,14 +1,18 @@
 /* The table of passes. */
 #include "opt/opt.h"
 
+#include "base/debug.h"
+#include "opt/rewrite.h"
+
 #include <string.h>
 
 const Pass opt_passes[] = {
     {"clean", opt_clean, "drop what no result needs, fold constants and exact identities", true},
     {"fma", opt_fma, "a * b + c becomes fma; sums and products get two operands each", false},
     {"rows", opt_rows, "dense operations over a set's rows move onto the set", false},
+    {"hoist", opt_hoist, "f(gather a, gather b) becomes gather(f(a, b)) where that pays", true},
     {"prepare", opt_prepare,
-     "clean, rows (twice), fma: what every program passes before plan or interp", false},
+     "what every program passes before plan or interp: all of these, in order", false},
     {NULL, NULL, NULL, false},
 };
 
@@ -18,17 +22,24 @@ const Pass *opt_find(const char *name) {
     return NULL;
 }
 
-/* Twice, so that a prepared program has nothing left for either: rows uncovers what clean folds, and
- * has the last word on how dense results go out. */
-const char *const opt_prepare_passes[] = {"clean", "rows", "clean", "rows", "fma", NULL};
+/* Clean and rows twice, so that a prepared program has nothing left for either: rows uncovers what clean
+ * folds, and has the last word on how dense results go out. */
+const char *const opt_prepare_passes[] = {"clean", "rows", "hoist", "clean", "rows", "fma", NULL};
 
+bool opt_is_on(const char *name) { return strcmp(name, "hoist") || !debug_has("OFF", "move"); }
+
+/* Once prepared a program passes as it is: halves of one would move and fuse apart, and what both
+ * compute would differ. */
 Fn *opt_prepare(Arena *takes, const Fn *f) {
-    const char *const *name = opt_prepare_passes;
-    Fn *g = opt_find(*name)->run(arena_new(), f);
-    while (*++name) {
-        Fn *next = opt_find(*name)->run(name[1] ? arena_new() : takes, g);
+    Fn *g = NULL;
+    for (const char *const *name = opt_prepare_passes; *name && !f->prepared; name++) {
+        if (!opt_is_on(*name)) continue;
+        Fn *next = opt_find(*name)->run(arena_new(), g ? g : f);
         ir_free(g);
         g = next;
     }
-    return g;
+    Fn *out = rewrite_copy(takes, g ? g : f);
+    ir_free(g);
+    out->prepared = true;
+    return out;
 }

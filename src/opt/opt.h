@@ -26,9 +26,12 @@ Fn *opt_fma(Arena *takes, const Fn *f);
  * to inputs and results), as far as they go row by row; gathers of what is broadcast over features are
  * narrowed. Breaks the order of float sums over the rows. plan_check names what stays dense. */
 Fn *opt_rows(Arena *takes, const Fn *f);
-/* What every program passes through before it is planned or interpreted: clean, rows, fma. */
+/* Elementwise work of what is gathered along one map is done before the gather, where that pays. */
+Fn *opt_hoist(Arena *takes, const Fn *f);
+/* What every program passes through before it is planned or interpreted. */
 Fn *opt_prepare(Arena *takes, const Fn *f);
 extern const char *const opt_prepare_passes[]; /* in order; the last is NULL */
+bool opt_is_on(const char *name);              /* TIGA_OFF=move leaves some out */
 
 /* Splits a joint program (vjp.h) in two. forward computes the results named in `keep` and the
  * residuals: every result of a reduction (reduce, softmax, rmax) that the other results need and that

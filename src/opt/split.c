@@ -95,6 +95,7 @@ static Fn *make_forward(const Cut *c, const char **names) {
     for (Val v = 1; v < ir_count(f); v++)
         if (c->cut[v]) ir_add_result(to, *names++, ir_copy(to, f, v, memo));
     TIGA_ASSERT(!to->status);
+    to->prepared = true;
     return to;
 }
 
@@ -110,6 +111,7 @@ static Fn *make_backward(const Cut *c, const char **names) {
         if (!is_kept(c, b.name)) ir_add_result(to, b.name, ir_copy(to, f, b.val, memo));
     }
     TIGA_ASSERT(!to->status);
+    to->prepared = true;
     return to;
 }
 
