@@ -1,8 +1,11 @@
 """Peers beyond torch and SciPy. One that is not installed is said, and leaves its rows out."""
 
+from pathlib import Path
+
 import torch
 
 missing = []
+build = Path("build")  # Meson's build folder, which run.py was given
 
 try:
     import torch_geometric

@@ -22,7 +22,7 @@ import torch
 import workload
 
 HERE = Path(__file__).parent
-SUITES = ("weighted_sum", "messages", "reductions", "pointwise", "training")
+SUITES = ("weighted_sum", "messages", "reductions", "algebras", "pointwise", "training")
 ALL = (*SUITES, "latency", "c_face")
 
 
@@ -77,6 +77,7 @@ def run_suite(name, options):
 
 def main():
     options = arguments()
+    peers.build = Path(options.build)
     if options.threads:
         torch.set_num_threads(options.threads)
     tg.set_num_threads(torch.get_num_threads())

@@ -21,7 +21,7 @@ class Workload:
     peers: dict[str, Side]
     tolerance: float = 1e-4  # of the largest element
     cost: Any = None  # kernel.cost(graph) of one call, where it is counted
-    notes: dict[str, Any] = field(default_factory=dict)
+    parts: dict[str, Side] = field(default_factory=dict)  # of the work, timed beside it
 
 
 def check(name, ours, theirs, tolerance):
@@ -47,7 +47,7 @@ def run(work, seconds, least):
     del result
     cost = work.cost
     counts = {"flops": cost.flops, "bytes": cost.bytes_read + cost.bytes_written} if cost else {}
-    for name, peer in work.peers.items():
+    for name, peer in (work.peers | work.parts).items():
         timed = versus(work.tiga, peer, seconds, least)
         rows.append({"workload": work.name, "features": work.features, "peer": name, **counts, **asdict(timed)})
         ratio, low, high = timed.ratio
