@@ -59,6 +59,43 @@ def test_gradients_take_one_traversal(name):
     assert cost.traversals == 1 and cost.edge_buffer_bytes == 0
 
 
+def test_all_of_them_share_a_traversal():
+    """With built-ins beside them, forward and backward."""
+    owns = {f"own{k}": ALGEBRAS[name] for k, name in enumerate(REAL)}
+    others = {"max": tg.max(), "argmax": tg.argmax(), "var": tg.var(), "prod": tg.prod()}
+
+    class Kernel(tg.MessagePassing):
+        reducer = tg.multi(**{name: a.reducer() for name, a in owns.items()}, **others)
+
+        def edge(self, src, dst, edge):
+            own = {name: (edge.m,) * len(a.fields) for name, a in owns.items()}
+            return self.reducer(**own, **dict.fromkeys(others, edge.m))
+
+    graph, kernel = rows(ROWS), Kernel()
+    m = torch.from_numpy(np.random.default_rng(1).uniform(0.5, 1.5, graph.num_edges)).requires_grad_()
+    out = kernel(graph=graph, edge={"m": m})
+    for name, a in owns.items():
+        alone = a.kernel()(graph=graph, edge=dict.fromkeys(a.fields, m))
+        torch.testing.assert_close(out[name], alone, rtol=1e-12, atol=1e-12, equal_nan=True)
+    sum(y[1:].sum() for y in out.values() if y.requires_grad).backward()
+    for cost in (kernel.cost(graph), kernel.cost(graph, "backward")):
+        assert cost.traversals == 1 and cost.edge_buffer_bytes == cost.node_buffer_bytes == 0
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ALGEBRAS)
+def test_what_they_declare_is_tried(name):
+    """No warning where it is true; of a product in the order of a row, one that names messages."""
+    a = ALGEBRAS[name]
+    own, dtypes = a.reducer(), (tg.int64 if a.integer else tg.float64,) * len(a.fields)
+    own.mlir(message_dtypes=dtypes)
+    if own.commutative or name == "largest":
+        return
+    own.commutative = True
+    with pytest.raises(tg.AlgebraWarning, match=r"declared commutative, but .* a = \(.*b = \("):
+        own.mlir(message_dtypes=dtypes)
+
+
 @pytest.mark.parametrize("feature", [(), (3,), (2, 20)])
 @pytest.mark.parametrize("flags", [{}, {"associative": False}, {"deterministic": True}], ids=str)
 @pytest.mark.parametrize("name", ALGEBRAS)
