@@ -107,6 +107,17 @@ static PyObject *debug_help(PyObject *module, PyObject *unused) {
     return PyUnicode_FromString(tg_debug_help());
 }
 
+static PyObject *operations(PyObject *module, PyObject *unused) {
+    (void)module, (void)unused;
+    PyObject *list = PyList_New(0);
+    for (size_t k = 0; list && tg_apply_name(k); k++) {
+        PyObject *name = PyUnicode_FromString(tg_apply_name(k));
+        if (!name || PyList_Append(list, name)) Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
 static PyObject *near(PyObject *module, PyObject *args) {
     const char *name, **names;
     PyObject *list;
@@ -160,6 +171,7 @@ PyMethodDef process_functions[] = {
     {"version", version, METH_NOARGS, "Version of the library."},
     {"about", about, METH_NOARGS, "LLVM's version and the target."},
     {"debug_help", debug_help, METH_NOARGS, "The TIGA_ switches, a line each."},
+    {"operations", operations, METH_NOARGS, "The names that Builder.apply knows."},
     {"near", near, METH_VARARGS, "(name, names) -> the one that is nearest, or None"},
     {"set_num_threads", set_num_threads, METH_O, "Threads of this thread's next calls."},
     {"num_threads", num_threads, METH_NOARGS, "Threads of this thread's next call."},

@@ -439,6 +439,13 @@ Val build_unknown(Builder *b, Near near) {
 
 bool build_has(const char *name) { return lib_find(name) || find_elem(name); }
 
+/* Said of the function called, not of an operation within it. */
+static bool operands_meet(Builder *b, const char *name, const Val *args, uint32_t n) {
+    Val copy[3];
+    memcpy(copy, args, n * sizeof *args);
+    return build_meet(b, name, copy, n);
+}
+
 Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
                const int64_t *ints, uint32_t num_ints) {
     for (uint32_t k = 0; k < num_args; k++)
@@ -451,6 +458,9 @@ Val build_call(Builder *b, const char *name, const Val *args, uint32_t num_args,
     if (num_ints && !(fits && entry->takes_ints))
         return build_fail(b, ST_INVAL, "%s of %u operand%s takes no axis and no shape", name,
                           num_args, num_args == 1 ? "" : "s");
+    if (fits && num_args > 1 && lib_is_elementwise(entry) &&
+        !operands_meet(b, name, args, num_args))
+        return 0;
     if (fits) return entry->build(b, &(LibCall){entry->name, args, num_args, ints, num_ints});
     if (op) return call_elem(b, op, name, args, num_args);
     if (entry->min_args == entry->max_args)

@@ -505,6 +505,10 @@ static const LibEntry *entry_at(size_t k) {
     return k < TABLE_SIZE ? &table[k] : NULL;
 }
 
+bool lib_is_elementwise(const LibEntry *entry) {
+    return entry >= lib_elementwise && entry < lib_elementwise + lib_num_elementwise;
+}
+
 const LibEntry *lib_find(const char *name) {
     for (size_t k = 0; entry_at(k); k++)
         if (!strcmp(entry_at(k)->name, name)) return entry_at(k);

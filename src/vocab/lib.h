@@ -19,7 +19,8 @@ typedef struct {
     bool takes_ints; /* axes, shapes */
 } LibEntry;
 
-const LibEntry *lib_find(const char *name); /* NULL: none of that name */
-const char *lib_name(size_t k);             /* NULL past the end */
+const LibEntry *lib_find(const char *name);     /* NULL: none of that name */
+bool lib_is_elementwise(const LibEntry *entry); /* its operands meet; three at most */
+const char *lib_name(size_t k);                 /* NULL past the end */
 
 #endif
