@@ -9,13 +9,14 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 11 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 12 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {
     LAYOUT_rows, /* features dense and row major; only the stride between rows is a run-time value */
-    LAYOUT_dense,  /* the same, and rows follow each other: known to edge lanes alone */
-    LAYOUT_strided /* every stride is a run-time value, of any sign */
+    LAYOUT_dense,   /* the same, and rows follow each other: known to edge lanes alone */
+    LAYOUT_strided, /* every stride is a run-time value, of any sign */
+    LAYOUT_streamed /* of results: dense rows of whole cache lines, which outgrow the cache */
 } Layout;
 
 /* Everything that code is specialised on, besides the kernel's structure. */
@@ -31,7 +32,8 @@ typedef struct {
 } CompileRequest;
 
 /* A buffer as a kernel sees it. Of a value on a set stride[0] is between elements of the set, then
- * the feature axes; on `all` stride[0] is unused (0). Outputs are always LAYOUT_rows with dense rows. */
+ * the feature axes; on `all` stride[0] is unused (0). Outputs are dense rows: LAYOUT_rows or
+ * LAYOUT_streamed. */
 typedef struct {
     char *data;
     int64_t stride[MAX_RANK + 1]; /* bytes */

@@ -189,13 +189,30 @@ static void row_values_are_there(Emit *e, int phase) {
 typedef struct {
     Val v;
     LLVMValueRef ptr;
+    bool streamed;
 } Store;
+
+static void store_past_cache(Emit *e, LLVMValueRef at, LLVMValueRef value, unsigned bytes) {
+    LLVMValueRef store = LLVMBuildStore(e->builder, value, at);
+    LLVMMetadataRef one = LLVMValueAsMetadata(LLVMConstInt(e->i32, 1, false));
+    LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, &one, 1);
+    LLVMSetAlignment(store, bytes);
+    LLVMSetMetadata(store, LLVMGetMDKindIDInContext(e->context, "nontemporal", 11),
+                    LLVMMetadataAsValue(e->context, node));
+}
 
 static void store_block(Emit *e, Block b, void *ctx) {
     const Store *s = ctx;
     Dtype d = (Dtype)ir_type(e->f, s->v)->dtype;
     LLVMValueRef at = emit_at(e, s->ptr, emit_mul(e, b.offset, emit_i64(e, dtype_size(d))));
-    emit_store(e, at, d, emit_eval(e, s->v, b), b.lanes, b.count, (unsigned)dtype_size(d));
+    LLVMValueRef value = emit_eval(e, s->v, b);
+    unsigned size = (unsigned)dtype_size(d);
+    if (s->streamed && d != DT_bool) store_past_cache(e, at, value, b.lanes * size);
+    else emit_store(e, at, d, value, b.lanes, b.count, size);
+}
+
+static bool is_streamed(const Emit *e, uint32_t k) {
+    return e->request->layout[e->f->inputs.len + k] == LAYOUT_streamed;
 }
 
 /* Result k at element `at` of its set; NULL on `all`. */
@@ -203,7 +220,7 @@ static void store_result(Emit *e, uint32_t k, LLVMValueRef at) {
     Val v = e->f->results.data[k].val;
     if (e->info[v].n == 0) return;
     int64_t bytes = e->info[v].n * dtype_size((Dtype)ir_type(e->f, v)->dtype);
-    Store s = {v, buffer_data(e, (int)(e->f->inputs.len + k))};
+    Store s = {v, buffer_data(e, (int)(e->f->inputs.len + k)), is_streamed(e, k)};
     if (at) s.ptr = emit_at(e, s.ptr, emit_mul(e, at, emit_i64(e, bytes)));
     emit_ensure(e, v);
     emit_blocks(e, e->info[v].n, store_block, &s);
@@ -440,6 +457,15 @@ static void one_by_one(Emit *e, LLVMValueRef first, LLVMValueRef last) {
     emit_loop_end(e, &l);
 }
 
+/* Stores past the cache are in no order with others until a fence. */
+static void finish_streams(Emit *e) {
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        if (is_streamed(e, k)) {
+            LLVMBuildFence(e->builder, LLVMAtomicOrderingSequentiallyConsistent, false, "");
+            return;
+        }
+}
+
 static void emit_rows(Emit *e) {
     function_begin(e, entry_names[ENTRY_rows], "piip");
     e->slot = param(e, 3);
@@ -467,6 +493,7 @@ static void emit_rows(Emit *e) {
     if (slot_sums) slots_row_done(e, counters);
     emit_loop_end(e, &l);
     slots_close(e);
+    finish_streams(e);
     function_end(e);
 }
 
@@ -555,6 +582,7 @@ static void emit_finish(Emit *e) {
     once(e);
     find_row(e, param(e, 2));
     for_phases(e, param(e, 1), finish_phase);
+    finish_streams(e);
     function_end(e);
 }
 

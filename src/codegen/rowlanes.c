@@ -91,10 +91,12 @@ static V row_ptr_at(Emit *e, V row) {
 static V are_short(Emit *e, V row) {
     V at = row_ptr_at(e, row), next = emit_at(e, at, emit_i64(e, 8));
     V begin = emit_load(e, at, DT_i64, EDGE_LANES, EDGE_LANES, 8);
-    V count = LLVMBuildSub(e->builder, emit_load(e, next, DT_i64, EDGE_LANES, EDGE_LANES, 8), begin, "");
+    V count =
+        LLVMBuildSub(e->builder, emit_load(e, next, DT_i64, EDGE_LANES, EDGE_LANES, 8), begin, "");
     V most = emit_const(e, DT_i64, CARRY_GROUP, EDGE_LANES);
     V longer = LLVMBuildICmp(e->builder, LLVMIntSGT, count, most, "");
-    V any = emit_call(e, "llvm.vector.reduce.or", (LLVMTypeRef[]){LLVMTypeOf(longer)}, 1, &longer, 1);
+    V any =
+        emit_call(e, "llvm.vector.reduce.or", (LLVMTypeRef[]){LLVMTypeOf(longer)}, 1, &longer, 1);
     return LLVMBuildNot(e->builder, any, "");
 }
 

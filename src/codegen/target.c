@@ -72,6 +72,10 @@ static int x86_vector_bytes(const char *cpu, const char *features) {
     return off && bytes > 32 ? 32 : bytes;
 }
 
+static bool is_intel(const char *cpu) {
+    return strncmp(cpu, "znver", 5) != 0 && strncmp(cpu, "x86-64", 6) != 0;
+}
+
 /* "triple:cpu" split; the default triple where there is none. */
 static const char *split_cpu(const char *cpu, Target *t) {
     const char *colon = strchr(cpu, ':');
@@ -98,6 +102,7 @@ static Status open_machine(const char *cpu, const char *features, Target *t) {
     bool x86 = !strncmp(t->triple, "x86_64", 6);
     t->vector_bytes = t->is_aarch64 ? 16 : x86 ? x86_vector_bytes(cpu, features) : 0;
     t->has_f16 = t->is_aarch64 || (x86 && x86_has_f16(cpu, features));
+    t->asks_l1 = x86 && is_intel(cpu);
     t->num_vectors = t->vector_bytes == 32 ? 16 : 32;
     if (!t->vector_bytes)
         return err_set(ST_UNSUPPORTED,

@@ -12,6 +12,7 @@ typedef struct {
     int vector_bytes; /* of the widest register: 64, 32 or 16 */
     int num_vectors;  /* registers of that width */
     bool is_aarch64;
+    bool asks_l1; /* gathered rows are asked for into L1, not far ahead: see prefetch.c */
     bool has_f16; /* converts binary16 in vectors */
 } Target;
 

@@ -262,12 +262,29 @@ static Layout layout_for(const Call *c, const Kernel *k, uint32_t wire) {
     return matters ? layout : LAYOUT_rows;
 }
 
+/* Whether a result of the call is stored past the cache. */
+static bool is_streamed(const Call *c, uint32_t wire) {
+    enum { LINE = 64, CACHES = 8 };
+    const Slot *slot = &c->slots[wire];
+    const Array *a = &slot->array;
+    bool last = is_bound_output(c, &c->exec->wiring.wires[wire]) && !slot->staged && a->rank > 0;
+    if (!last || (uintptr_t)a->data % LINE || a->stride[0] % LINE) return false;
+    return (double)a->dim[0] * (double)a->stride[0] >= CACHES * (double)c->exec->l2_bytes;
+}
+
+static Layout layout_of_result(const Call *c, const Kernel *k, uint32_t wire) {
+    bool rows = k->rows != SET_ALL && c->exec->wiring.wires[wire].type.set == k->rows;
+    bool wide = k->schedule == SCHEDULE_feature_lanes || k->schedule == SCHEDULE_edge_tiles;
+    return rows && wide && is_streamed(c, wire) ? LAYOUT_streamed : LAYOUT_rows;
+}
+
 static Status prepare_step(Call *c, uint32_t k) {
     const KernelWires *kw = &c->exec->wiring.kernels[k];
     Step *step = &c->steps[k];
     uint8_t *layout = c->layouts + kw->first_flag;
     for (uint32_t i = 0; i < kw->num_buffers; i++)
-        layout[i] = i < kw->num_inputs ? layout_for(c, kw->kernel, kw->wire[i]) : LAYOUT_rows;
+        layout[i] = i < kw->num_inputs ? layout_for(c, kw->kernel, kw->wire[i])
+                                       : layout_of_result(c, kw->kernel, kw->wire[i]);
     if (kw->kernel->map == MAP_NONE) return ST_OK;
     Status status = csr_of(c, kw->kernel->map, &step->csr);
     if (status) return status;

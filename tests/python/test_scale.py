@@ -54,6 +54,16 @@ def test_cost_doubles(make, direction):
         assert two.traversals == one.traversals and two.edge_buffer_bytes == one.edge_buffer_bytes == 0
 
 
+def test_large_results():
+    """What outgrows the cache is stored past it where it lies at a cache line: the same bits."""
+    graph = tg.Graph.regular(300_000, 2)
+    x, w = torch.rand(300_000, 64), torch.rand(600_000, 1)
+    aligned = WeightedSum()(graph=graph, src={"x": x}, dst={}, edge={"w": w})
+    assert aligned.data_ptr() % 64 == 0
+    halves = [WeightedSum()(graph=graph, src={"x": x[:, k : k + 33]}, dst={}, edge={"w": w}) for k in (0, 31)]
+    assert torch.equal(aligned, torch.cat([halves[0][:, :32], halves[1][:, 1:]], 1))
+
+
 # 2 million edges of 200 features would be 1.6 GB as messages.
 TRAIN = """
 import sys, numpy as np, tiga as tg, torch
