@@ -50,7 +50,7 @@ FILES = {
 }
 # Formulas in files; the last is told from IR by what follows the comment.
 TEXTS = {
-    "sum.tg": "out = sum(edge.w * src.x)\n",
+    "sum.tg": "\ufeffout = sum(edge.w * src.x)\n",
     "mean.tg": "# a mean\r\nwm.identity = 0, 0\r\nwm.lift(m) = m, 1\r\n"
     "wm.combine(a, b) = a[0] + b[0], a[1] + b[1]\r\nwm.finalize(s) = s[0] / s[1]\r\nout = wm(src.x)\r\n",
     "fault.tg": "# two lines\nh = 2 * src.x\nout = sum(h\n",

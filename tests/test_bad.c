@@ -18,7 +18,7 @@
 enum { MAX_ARGS = 24, MAX_TEXT = 1 << 16 };
 
 static bool bless;
-static double memory[64];
+static double memory[MAX_ARGS][64];
 static const char usual[] =
     "src.x=f32[3] dst.x=f32[3] dst.b=f32[3] node.x=f32[3] edge.w=f32[5] node.h=f32[3,2] "
     "src.h=f32[3,2] "
@@ -39,8 +39,8 @@ static tg_dtype dtype_of(const char *word, size_t n) {
     return (tg_dtype)77;
 }
 
-/* "edge.w=f32[5,2]"; a "?" after it leaves data NULL. */
-static tg_arg argument_of(char *word) {
+/* "edge.w=f32[5,2]"; a "?" after it leaves data NULL, a "!" puts it where the first argument is. */
+static tg_arg argument_of(char *word, double *data) {
     tg_arg arg = {.name = word};
     char *equals = strchr(word, '='), *bracket = strchr(equals, '[');
     *equals = 0;
@@ -57,7 +57,7 @@ static tg_arg argument_of(char *word) {
         arg.array.stride[k] = step;
         step *= arg.array.shape[k];
     }
-    arg.array.data = p[1] == '?' ? NULL : memory;
+    arg.array.data = p[1] == '?' ? NULL : p[1] == '!' ? memory[0] : data;
     return arg;
 }
 
@@ -73,7 +73,10 @@ static size_t bind(const Case *c, char *text, tg_arg *args) {
     strcpy(text, c->bindings ? c->bindings : usual);
     for (char *word = strtok_r(text, " ", &rest); word && n < MAX_ARGS;
          word = strtok_r(NULL, " ", &rest))
-        if (c->bindings || is_named(c->formula, word)) args[n++] = argument_of(word);
+        if (c->bindings || is_named(c->formula, word)) {
+            args[n] = argument_of(word, memory[n]);
+            n++;
+        }
     return n;
 }
 

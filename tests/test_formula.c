@@ -130,6 +130,7 @@ static const struct {
     {"out = logsumexp(node.h[2:], axis=-1)", 3, {-INFINITY, -INFINITY, -INFINITY}},
     {"out = cumsum(node.h, axis=-1)[1] + cumsum(node.h)[0]", 3, {4, 10, 16}},
     {"out = float32(int64(dst.x) + 9223372036854775800 - 9223372036854775807)", 3, {-6, -5, -4}},
+    {"\xef\xbb\xbfout = dst.x # caf\xc3\xa9", 3, {1, 2, 3}},
     {"p.identity() = 1\np.combine(a, b) = a * b\nout = p(src.x)", 3, {3, 2, 2}},
     {"out = W[count(src.x) - 1]", 9, {1, -1, 3, 1, 0, 2, 1, -1, 3}},
     {"k = 2 - count(src.x)\nout = W[k, 1:] + gather(W, k)[0]", 6, {1, 3, 0, 4, 1, 3}},

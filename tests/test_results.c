@@ -144,12 +144,32 @@ static void test_results_may_replace_inputs(void **state) {
     tg_graph_free(g);
 }
 
+/* Columns of one matrix are results side by side; what lies in one place is refused, results as they were. */
+static void test_results_in_one_matrix(void **state) {
+    (void)state;
+    float m[3][2] = {{0}};
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *p = tg_program_new("h = node.x * 2; out = h + 1");
+    tg_arg args[] = {{"node.x", tg_f32(x, 3)}, {"h", tg_f32(m, 3)}, {"out", tg_f32(&m[0][1], 3)}};
+    assert_int_equal(tg_run(p, g, args, 3), TG_EINVAL);
+    assert_string_equal(tg_errmsg(), "arguments 'h' and 'out' are results in the same memory");
+    assert_true(m[0][0] == 0 && m[0][1] == 0);
+    args[1].array.stride[0] = args[2].array.stride[0] = sizeof m[0];
+    assert_int_equal(tg_run(p, g, args, 3), TG_OK);
+    for (int i = 0; i < 3; i++) assert_true(m[i][0] == 2 * x[i] && m[i][1] == m[i][0] + 1);
+    args[2].array.data = m;
+    assert_int_equal(tg_run(p, g, args, 3), TG_EINVAL);
+    tg_program_free(p);
+    tg_graph_free(g);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines_are_bound_on_demand),
         cmocka_unit_test(test_what_is_asked_for_makes_a_variant),
         cmocka_unit_test(test_inputs_that_nothing_needs),
         cmocka_unit_test(test_results_may_replace_inputs),
+        cmocka_unit_test(test_results_in_one_matrix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

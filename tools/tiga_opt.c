@@ -212,6 +212,7 @@ static Status read_formula(Tool *t, const char *text) {
 /* A formula starts with "NAME =" or "NAME.part", behind comments; IR with "module", "func.func" or a string. */
 static bool is_formula(const char *p) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    if (!strncmp(p, "\xef\xbb\xbf", 3)) p += 3;
     p += strspn(p, " \t\r\n;");
     while (*p == '#') {
         p += strcspn(p, "\n");

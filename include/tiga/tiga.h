@@ -254,7 +254,8 @@ typedef struct {
  * the outputs there need; names that the program does not know are refused. Compiles on first use of a combination of
  * dtypes, feature shapes and layouts (milliseconds), else finds the code in memory or on disk. An array is rows x feature shape: num_src rows for "src.x", num_dst for "dst.x" and results on
  * destinations, num_edges for "edge.w", as many as nodes for "node.x"; of a parameter and of a single number
- * the shape alone. Outputs may overlap inputs, which are read first; not each other. Data of NULL: an output that
+ * the shape alone. Outputs may overlap inputs, which are read first; not each other (TG_EINVAL;
+ * interleaved strided ones are fine). Data of NULL: an output that
  * is not bound, or an array of no numbers.
  * TG_ENAME (a name missing, unknown or twice), TG_ETYPE, TG_ESHAPE, TG_EINVAL (input data NULL), what the formula's
  * meaning refuses, with line and column, and TG_EUNSUPPORTED: before anything ran, outputs as they were.

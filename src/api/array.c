@@ -3,6 +3,7 @@
 
 #include "api/graph.h"
 #include "ir/type.h"
+#include "run/operand.h"
 #include "vocab/near.h"
 
 #include <string.h>
@@ -141,6 +142,7 @@ static int find(const Binding *list, uint32_t n, const char *name) {
 
 static const char *known_names(Arena *a, const Fn *f) {
     Text t = {.arena = a};
+    if (!f->inputs.len) text_put(&t, "no inputs");
     for (uint32_t k = 0; k < f->inputs.len; k++)
         text_putf(&t, k ? ", %s" : "inputs %s", f->inputs.data[k].name);
     for (uint32_t k = 0; k < f->results.len; k++)
@@ -209,6 +211,36 @@ static Status know_sizes(Bind *b) {
     return ST_OK;
 }
 
+typedef struct {
+    Bounds bounds;
+    const void *data;
+    const char *name;
+    bool is_dense;
+} Stretch;
+
+static bool share_memory(const Stretch *x, const Stretch *y) {
+    if (x->bounds.begin >= y->bounds.end || y->bounds.begin >= x->bounds.end) return false;
+    return x->data == y->data || (x->is_dense && y->is_dense);
+}
+
+/* Outputs lie apart; strided ones may interleave, as columns of one matrix do. */
+static Status check_apart(const Bind *b, const Bound *out) {
+    Stretch *list = ARENA_ARRAY(b->arena, Stretch, b->f->results.len);
+    uint32_t n = 0;
+    for (uint32_t k = 0; k < b->f->results.len; k++) {
+        const Array *x = &out->outputs[k];
+        if (!x->data || !operand_count(x)) continue;
+        list[n] =
+            (Stretch){operand_bounds(x), x->data, b->f->results.data[k].name, operand_is_dense(x)};
+        for (uint32_t i = 0; i < n; i++)
+            if (share_memory(&list[i], &list[n]))
+                return err_set(ST_INVAL, "arguments '%s' and '%s' are results in the same memory",
+                               list[i].name, list[n].name);
+        n++;
+    }
+    return ST_OK;
+}
+
 /* A set that is neither the relation's nor met by an argument has no size to compute with. */
 static Status check_sizes(const Bind *b) {
     for (Val v = 1; v < ir_count(b->f); v++) {
@@ -232,5 +264,6 @@ Status array_bind(Arena *a, const tg_program *p, tg_program *typed, const tg_gra
     for (size_t k = 0; k < num_args && !st; k++)
         st = bind_one(&b, typed, &args[k], out, &out->slot[k]);
     if (!st) st = check_complete(&b, out, num_args, args);
+    if (!st) st = check_apart(&b, out);
     return st ? st : check_sizes(&b);
 }

@@ -141,11 +141,22 @@ static const char *foreign_word(const Parser *s) {
     return NULL;
 }
 
+/* The bytes of the character at p in UTF-8; 0 where they are none. */
+static int utf8_length(const char *p) {
+    int lead = (unsigned char)p[0], n = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc2 ? 2 : 0;
+    for (int k = 1; k < n; k++)
+        if (((unsigned char)p[k] & 0xc0) != 0x80) return 0;
+    return n;
+}
+
 static const char *token_shown(Parser *s) {
     if (s->tok.kind == TOK_end) return "the end";
     if (s->tok.kind == TOK_line) return "the end of the line";
-    if (s->tok.kind == TOK_bad && (unsigned char)s->tok.start[0] >= 0x7f)
-        return "a byte outside ASCII";
+    if (s->tok.kind == TOK_bad && (unsigned char)s->tok.start[0] >= 0x7f) {
+        int n = utf8_length(s->tok.start);
+        return n ? arena_printf(s->arena, "'%.*s' (a formula is ASCII)", n, s->tok.start)
+                 : "a byte outside ASCII";
+    }
     const char *instead = foreign_word(s);
     return arena_printf(s->arena, instead ? "'%.40s' (%s)" : "'%.40s'", token_text(s), instead);
 }
@@ -518,6 +529,7 @@ static bool parse_line(Parser *s, Line *line) {
 Status formula_parse(Arena *a, const char *text, Formula *out) {
     Parser s = {.arena = a, .p = arena_str(a, text), .here = {1, 1}};
     VEC(Line) lines = {0};
+    if (!strncmp(text, "\xef\xbb\xbf", 3)) s.p += 3; /* a byte order mark */
     next(&s);
     while (s.tok.kind != TOK_end) {
         if (s.tok.kind == TOK_line) {

@@ -76,15 +76,11 @@ bool operand_is_dense(const Array *a) {
     return (uintptr_t)a->data % (size_t)dtype_size((Dtype)a->dtype) == 0 && is_dense_from(a, 0);
 }
 
-typedef struct {
-    uintptr_t begin, end;
-} Bounds;
-
-static Bounds bounds_of(const Array *a) {
+Bounds operand_bounds(const Array *a) {
     Bounds b = {(uintptr_t)a->data, (uintptr_t)a->data};
     if (operand_count(a) == 0) return b;
     for (int k = 0; k < a->rank; k++) {
-        uintptr_t reach = (uintptr_t)(a->stride[k] * (a->dim[k] - 1));
+        uintptr_t reach = (uintptr_t)a->stride[k] * (uintptr_t)(a->dim[k] - 1);
         if (a->stride[k] < 0) b.begin += reach;
         else b.end += reach;
     }
@@ -93,7 +89,7 @@ static Bounds bounds_of(const Array *a) {
 }
 
 bool operand_overlaps(const Array *a, const Array *b) {
-    Bounds x = bounds_of(a), y = bounds_of(b);
+    Bounds x = operand_bounds(a), y = operand_bounds(b);
     return x.begin < y.end && y.begin < x.end && x.begin < x.end && y.begin < y.end;
 }
 

@@ -17,6 +17,11 @@ int64_t operand_count(const Array *a);              /* elements */
 Layout operand_layout(const Array *a, bool on_set); /* on_set: axis 0 is rows */
 /* Whether it is dense and aligned as a whole: what kernels store to. */
 bool operand_is_dense(const Array *a);
+/* The bytes from the first to behind the last. */
+typedef struct {
+    uintptr_t begin, end;
+} Bounds;
+Bounds operand_bounds(const Array *a);
 bool operand_overlaps(const Array *a, const Array *b); /* by their bounds */
 Buffer operand_buffer(const Array *a, bool on_set);
 
