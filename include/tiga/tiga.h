@@ -95,8 +95,9 @@ typedef enum {
 } tg_dtype;
 enum { TG_MAX_RANK = 9 };
 
-/* Strides are in bytes and may be 0, negative or unaligned for inputs. bool is one byte, 0 or 1. The two
- * 16-bit floats are float32 inside a kernel, reducers' states included, and rounded once when stored. */
+/* Strides are in bytes and may be 0, negative or unaligned; an output that is not dense is copied there at the
+ * end of a run. bool is one byte, 0 or 1. The two 16-bit floats are float32 inside a kernel, reducers' states
+ * included, and rounded once when stored. */
 typedef struct {
     void *data;
     tg_dtype dtype;
@@ -105,7 +106,8 @@ typedef struct {
     int64_t stride[TG_MAX_RANK];
 } tg_array;
 
-/* A dense row-major array over data. rank in [0, TG_MAX_RANK], else the array is refused where used. */
+/* A dense row-major array over data. rank in [0, TG_MAX_RANK], shape has as many entries (NULL for none); else the
+ * array is refused where used. */
 TG_API TG_NOT_READ_ tg_array tg_dense(const void *data, tg_dtype dtype, int rank,
                                       const int64_t *shape);
 
