@@ -47,8 +47,10 @@ static void set_args(void) {
 
 static const char formula[] = "nine = 9; m.identity = (-inf)\n"
                               "m.combine(a, b) = (t = max(a, b), t)\n"
+                              "p.identity = 1; p.combine(a, b) = a[0] * b[0]\n"
                               "h = clamp(float32(edge.w) * src(src.x), max=nine)\n"
-                              "out = sum(tanh(cat([h[None], h[None]], 1)[0])) + m(src.x, empty=0)";
+                              "out = sum(tanh(cat([h[None], h[None]], 1)[0])) + m(src.x, empty=0)"
+                              " + p(src.x)";
 
 /* ---- scenarios ---- */
 

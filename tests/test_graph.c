@@ -475,6 +475,113 @@ static void built_once_from_many_threads(void **state) {
     }
 }
 
+/* ---- blocks ---- */
+
+/* Pieces cover the rows in order, parts stay together, and blocks are as long as they may be. */
+static void check_pieces(const Csr *c, const Blocks *b) {
+    int64_t row = 0, p = 0;
+    for (int64_t k = 0; k < b->num_blocks; k++) {
+        int64_t begin = blocks_edge(b, k), edges = blocks_edge(b, k + 1) - begin;
+        const Chunk *first = &b->pieces[b->first[k]];
+        assert_int_equal(begin, p);
+        assert_true(edges <= BLOCK_EDGES || edges == c->row_ptr[first->row + 1] - begin ||
+                    c->row_ptr[first->row] == c->row_ptr[first->row_end]);
+        assert_true(edges <= b->most_edges);
+        for (int64_t i = b->first[k]; i < b->first[k + 1]; i++) {
+            const Chunk *h = &b->pieces[i];
+            assert_int_equal(h->row, row);
+            assert_int_equal(h->edge, p);
+            p = h->edge_end;
+            if (p == c->row_ptr[h->row_end]) row = h->row_end;
+        }
+        assert_int_equal(p, c->row_ptr[row]); /* no row goes on in the next block */
+    }
+    assert_int_equal(row, c->num_rows);
+    assert_int_equal(p, c->num_edges);
+    assert_int_equal(b->first[b->num_blocks], b->num_pieces);
+}
+
+/* Each block's positions once, by their other ends, then as they lie. */
+static void check_order(const Csr *c, const Blocks *b) {
+    uint8_t *seen = calloc((size_t)c->num_edges + 1, 1);
+    for (int64_t k = 0; k < b->num_blocks; k++) {
+        int64_t begin = blocks_edge(b, k), end = blocks_edge(b, k + 1);
+        for (int64_t i = begin; i < end; i++) {
+            int64_t p = at(b->order, b->wide, i);
+            assert_true(p >= begin && p < end && !seen[p]++);
+            if (i == begin) continue;
+            int64_t before = at(b->order, b->wide, i - 1);
+            int64_t col = at(c->col, c->wide, p), last = at(c->col, c->wide, before);
+            assert_true(last < col || (last == col && before < p));
+        }
+    }
+    free(seen);
+}
+
+static void check_long(const Csr *c, const Blocks *b) {
+    int64_t *degree = calloc((size_t)c->num_cols + 1, sizeof *degree), num = 0;
+    for (int64_t p = 0; p < c->num_edges; p++) degree[at(c->col, c->wide, p)]++;
+    for (int64_t k = 0; k < c->num_cols; k++) {
+        int64_t number = degree[k] > LONG_EDGES ? num++ : -1;
+        if (b->long_number) assert_int_equal(at(b->long_number, b->wide, k), number);
+    }
+    assert_int_equal(b->num_long, num);
+    assert_int_equal(b->long_number != NULL, num > 0);
+    free(degree);
+}
+
+static void check_blocks(Graph *g) {
+    for (int by_dst = 0; by_dst < 2; by_dst++) {
+        const Csr *c;
+        const Blocks *b, *again;
+        uint64_t bytes = graph_bytes(g);
+        assert_int_equal(graph_csr(g, by_dst, &c), ST_OK);
+        assert_int_equal(graph_blocks(g, by_dst, &b), ST_OK);
+        assert_int_equal(graph_blocks(g, by_dst, &again), ST_OK);
+        assert_ptr_equal(b, again);
+        assert_true(graph_bytes(g) > bytes);
+        check_pieces(c, b);
+        check_order(c, b);
+        check_long(c, b);
+    }
+}
+
+static void blocks_of_rows(void **state) {
+    (void)state;
+    enum { N = 300, E = 150000 };
+    int64_t *src = malloc(E * sizeof *src), *dst = malloc(E * sizeof *dst);
+    random_state = 5;
+    for (int64_t e = 0; e < E; e++) { /* two rows longer than a block, one longer than a chunk */
+        int64_t r = random_below(10);
+        dst[e] = r < 3 ? 7 : r < 6 ? 8 : r == 6 ? 20 : random_below(N);
+        src[e] = r < 2 ? 3 : random_below(N);
+    }
+    IndexArray s = wide_array(src, E), d = wide_array(dst, E);
+    Graph *g;
+    assert_int_equal(graph_from_coo(&s, &d, N, N + 40000, false, &g), ST_OK);
+    check_blocks(g);
+    graph_unref(g);
+    assert_int_equal(graph_regular(5000, 13, &g), ST_OK);
+    check_blocks(g);
+    graph_unref(g);
+    free(src);
+    free(dst);
+}
+
+static void blocks_of_random_relations(void **state) {
+    (void)state;
+    random_state = 6;
+    for (int k = 0; k < 50; k++) {
+        int64_t n = random_below(9), e = n ? random_below(200) : 0, src[200], dst[200];
+        for (int64_t i = 0; i < e; i++) src[i] = random_below(n), dst[i] = random_below(n);
+        IndexArray s = wide_array(src, e), d = wide_array(dst, e);
+        Graph *g;
+        assert_int_equal(graph_from_coo(&s, &d, n, n, false, &g), ST_OK);
+        check_blocks(g);
+        graph_unref(g);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_relations),
@@ -488,6 +595,8 @@ int main(void) {
         cmocka_unit_test(wide_for_many_sources),
         cmocka_unit_test(agrees_with_the_model),
         cmocka_unit_test(chunk_limits),
+        cmocka_unit_test(blocks_of_rows),
+        cmocka_unit_test(blocks_of_random_relations),
         cmocka_unit_test(facts_and_findings),
         cmocka_unit_test(built_once_from_many_threads),
     };

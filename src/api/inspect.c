@@ -126,6 +126,12 @@ static void explain_kernel(Text *t, const Plan *plan, uint32_t k, const CompileR
               plan_schedule_why(kernel));
 }
 
+static void explain_staged(Text *t, const Plan *plan, const Kernel *k, Val v) {
+    text_putf(t, "accepted: [memory] %s adds %s to the %ss by blocks of %d edges\n", k->name,
+              type_text(t->arena, plan->program, ir_type(k->body, ir_arg(k->body, v, 0))),
+              map_is_dst(k->map) ? "source" : "destination", STAGED_EDGES);
+}
+
 /* What plan.h stores by edge without being asked for. */
 static void explain_memory(Text *t, const Plan *plan) {
     bool none = true;
@@ -134,6 +140,7 @@ static void explain_memory(Text *t, const Plan *plan) {
         for (uint32_t i = 0; i < kernel->body->results.len; i++) {
             const Binding *b = &kernel->body->results.data[i];
             const Type *type = ir_type(kernel->body, b->val);
+            if (plan_is_staged(kernel, b->val)) explain_staged(t, plan, kernel, b->val);
             if (!set_is_edges(plan->program, type->set) || ir_find_result(plan->program, b->name))
                 continue;
             text_putf(t,

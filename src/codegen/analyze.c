@@ -86,7 +86,7 @@ static void note_user(Emit *e, Val v) {
 
 static bool sums_puts(const Emit *e, Val v) {
     return ir_op(e->f, v) == OP_reduce && dtype_is_float((Dtype)ir_type(e->f, v)->dtype) &&
-           e->info[ir_arg(e->f, v, 0)].has_put;
+           !plan_is_staged(e->kernel, v) && e->info[ir_arg(e->f, v, 0)].has_put;
 }
 
 static void note_puts(Emit *e, Val v) {
@@ -276,7 +276,8 @@ Status analyze_run(Emit *e) {
     for (Val v = 1; v < ir_count(e->f); v++) note_puts(e, v);
     find_absorbed(e);
     for (Val v = 1; v < ir_count(e->f); v++)
-        if (e->info[v].live && op_is_reduction(ir_op(e->f, v))) add_acc(e, v);
+        if (e->info[v].live && op_is_reduction(ir_op(e->f, v)) && !plan_is_staged(e->kernel, v))
+            add_acc(e, v);
     place_cells(e);
     place_copies(e);
     scan_lay_blocks(e);

@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 12 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 13 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {
@@ -33,7 +33,7 @@ typedef struct {
 
 /* A buffer as a kernel sees it. Of a value on a set stride[0] is between elements of the set, then
  * the feature axes; on `all` stride[0] is unused (0). Outputs are dense rows: LAYOUT_rows or
- * LAYOUT_streamed. */
+ * LAYOUT_streamed. That of a staged sum takes its operand, at the edge's position, and is not streamed. */
 typedef struct {
     char *data;
     int64_t stride[MAX_RANK + 1]; /* bytes */

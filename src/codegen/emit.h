@@ -221,7 +221,7 @@ Status analyze_run(Emit *e);
 static inline Level level_of(const Emit *e, Val v) {
     const Node *n = ir_node(e->f, v);
     bool is_row = n->num_results == 1 && (n->op == OP_reduce || n->op == OP_row_scan);
-    if (!is_row) return (Level)e->kernel->place[v].level;
+    if (!is_row || plan_is_staged(e->kernel, v)) return (Level)e->kernel->place[v].level;
     return ir_type(e->f, v)->set == SET_ALL ? LEVEL_last : LEVEL_row;
 }
 bool analyze_is_flat(const Emit *e, Val v);  /* a concat whose parts follow each other */

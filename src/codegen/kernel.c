@@ -215,9 +215,13 @@ static bool is_streamed(const Emit *e, uint32_t k) {
     return e->request->layout[e->f->inputs.len + k] == LAYOUT_streamed;
 }
 
-/* Result k at element `at` of its set; NULL on `all`. */
+/* Result k at element `at` of its set; NULL on `all`. Of a staged sum its operand, by position. */
 static void store_result(Emit *e, uint32_t k, LLVMValueRef at) {
     Val v = e->f->results.data[k].val;
+    if (plan_is_staged(e->kernel, v)) {
+        v = ir_arg(e->f, v, 0);
+        at = e->pos;
+    }
     if (e->info[v].n == 0) return;
     int64_t bytes = e->info[v].n * dtype_size((Dtype)ir_type(e->f, v)->dtype);
     Store s = {v, buffer_data(e, (int)(e->f->inputs.len + k)), is_streamed(e, k)};

@@ -42,6 +42,8 @@ Status core_new(int64_t num_src, int64_t num_dst, int64_t num_edges, Core **out)
 static void core_free(Core *core) {
     csr_free(&core->by_dst);
     csr_free(&core->by_src);
+    blocks_free(core->blocks[0]);
+    blocks_free(core->blocks[1]);
     mem_free(core);
 }
 
@@ -124,6 +126,23 @@ Status graph_csr(Graph *g, bool by_dst, const Csr **out) {
     return ST_OK;
 }
 
+Status graph_blocks(Graph *g, bool by_dst, const Blocks **out) {
+    const Csr *c;
+    Status st = graph_csr(g, by_dst, &c);
+    if (st) return st;
+    _Atomic(Blocks *) *place = &g->core->blocks[by_dst != g->swapped];
+    Blocks *b = atomic_load_explicit(place, memory_order_acquire);
+    if (!b) {
+        lock(g->core);
+        b = atomic_load(place);
+        if (!b) st = blocks_new(c, &b);
+        if (!st) atomic_store(place, b);
+        unlock(g->core);
+    }
+    *out = b;
+    return st;
+}
+
 static Status find_facts(Graph *g, const Csr *c) {
     GraphFacts facts;
     if (atomic_load(&g->has_facts)) return ST_OK;
@@ -200,5 +219,9 @@ static uint64_t csr_bytes(const Csr *c) {
 uint64_t graph_bytes(const Graph *g) {
     const Core *core = g->core;
     uint64_t bytes = sizeof *core + csr_bytes(&core->by_dst);
+    for (int k = 0; k < 2; k++) {
+        const Blocks *b = atomic_load(&core->blocks[k]);
+        if (b) bytes += blocks_bytes(b, k ? core->num_src : core->num_dst);
+    }
     return atomic_load(&core->has_src) ? bytes + csr_bytes(&core->by_src) : bytes;
 }

@@ -23,7 +23,8 @@ struct Core {
     bool wide;
     Csr by_dst, by_src;
     atomic_bool has_src;
-    _Atomic int32_t builder; /* the process that builds a cached fact now, or 0 */
+    _Atomic(Blocks *) blocks[2]; /* of by_src, of by_dst; NULL: not asked for yet */
+    _Atomic int32_t builder;     /* the process that builds a cached fact now, or 0 */
     char findings[512];
 };
 
@@ -100,6 +101,11 @@ Status ungroup_edges(const Csr *c, void **key, void **other);
 /* chunk.c. max_degree, chunks and has_split from the rest. */
 Status csr_finish(Csr *c);
 void csr_free(Csr *c);
+
+/* blocks.c */
+Status blocks_new(const Csr *c, Blocks **out);
+void blocks_free(Blocks *b); /* NULL is fine */
+uint64_t blocks_bytes(const Blocks *b, int64_t num_cols);
 
 /* facts.c */
 Status facts_find(const Csr *c, GraphFacts *out);

@@ -46,8 +46,13 @@ static int position(const Pass *q, const int *pos, Val v) {
     if (a >= 0) return 2 * q->p->core_of[a];
     if (is_leaf((Op)n->op)) return -1;
     int t = -1;
-    for (uint32_t k = 0; k < n->num_args; k++)
-        if (t < pos[n->args[k]]) t = pos[n->args[k]];
+    for (uint32_t k = 0; k < n->num_args; k++) {
+        int32_t of =
+            q->p->anchor_of[n->args[k]]; /* a sum by blocks is there when all rows are done */
+        bool staged = of >= 0 && q->p->anchors.data[of].staged;
+        int known = staged ? after(pos[n->args[k]]) : pos[n->args[k]];
+        if (t < known) t = known;
+    }
     return n->op == OP_gather || is_large(q->f, v) ? after(t) : t;
 }
 

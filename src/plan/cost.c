@@ -101,7 +101,7 @@ static void count_phase(Count *c, uint32_t phase) {
         if (other || n->op == OP_input) count(&c->out->bytes_read, times(c->edges, bytes_of(c, v)));
         fetches |= other;
         numbered |= n->op == OP_input || n->op == OP_iota ||
-                    (c->is_result[v] && c->k->place[v].phase == phase);
+                    (c->is_result[v] && c->k->place[v].phase == phase && !plan_is_staged(c->k, v));
     }
     c->out->edge_visits += c->edges;
     numbered &= !map_is_dst(c->k->map);
@@ -132,6 +132,13 @@ static bool is_program_result(const Plan *p, const char *name) {
     return ir_find_result(p->program, name) != 0;
 }
 
+/* Blocks are in cache: what is read of memory is where their edges go. */
+static void count_staged(Count *c, Val operand) {
+    int64_t edges = c->edges < STAGED_EDGES ? c->edges : STAGED_EDGES;
+    count(&c->out->staging_bytes, times(edges, bytes_of(c, operand)));
+    count(&c->out->bytes_read, times(c->edges, c->index_bytes));
+}
+
 static void count_stores(Count *c, const Plan *p) {
     const Fn *f = c->k->body;
     for (uint32_t k = 0; k < f->results.len; k++) {
@@ -139,6 +146,7 @@ static void count_stores(Count *c, const Plan *p) {
         Set s = ir_type(f, b->val)->set;
         int64_t bytes = times(bytes_of(c, b->val), s == SET_ALL ? 1 : c->size[s]);
         count(&c->out->bytes_written, bytes);
+        if (plan_is_staged(c->k, b->val)) count_staged(c, ir_arg(f, b->val, 0));
         if (is_program_result(p, b->name)) continue;
         count(set_is_edges(f, s) ? &c->out->edge_buffer_bytes : &c->out->node_buffer_bytes, bytes);
     }

@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-static void add_anchor(Planner *p, Val v, Map map, Set from) {
-    *vec_push(p->arena, &p->anchors) = (Anchor){v, map, from};
+static void add_anchor(Planner *p, Val v, Map map, Set from, bool staged) {
+    *vec_push(p->arena, &p->anchors) = (Anchor){v, map, from, staged};
 }
 
 static void add_store(Planner *p, Val v) {
     for (uint32_t k = 0; k < p->anchors.len; k++)
         if (p->anchors.data[k].val == v) return;
-    add_anchor(p, v, MAP_NONE, ir_type(p->f, v)->set);
+    add_anchor(p, v, MAP_NONE, ir_type(p->f, v)->set, false);
 }
 
 /* An edge value that depends on what scans give on their way can be computed in their order alone. */
@@ -32,8 +32,15 @@ static Map order_of(const Planner *p, Val v) {
     return m;
 }
 
-/* What a reduction in another order takes of them is stored by edge: one value of its width, where the
- * scan's own would be several. */
+/* A float sum to one end of what scans along the other give: it runs in their order, by blocks. */
+static bool is_staged(const Planner *p, Val v) {
+    const Node *n = ir_node(p->f, v);
+    return n->op == OP_reduce && dtype_is_float((Dtype)n->types[0].dtype) &&
+           !map_is_all(n->attr.map) && p->order_of[n->args[0]] == map_other(n->attr.map);
+}
+
+/* What any other reduction in another order takes of them is stored by edge: one value of its width,
+ * where the scan's own would be several. */
 static void add_kept(Planner *p, Val v) {
     const Node *n = ir_node(p->f, v);
     for (uint32_t k = 0; k < n->num_args; k++) {
@@ -55,11 +62,13 @@ static void find_anchors(Planner *p) {
     for (Val v = 1; v < ir_count(f); v++) {
         if (!p->live[v]) continue;
         if (op_is_reduction(ir_op(f, v))) {
-            add_kept(p, v);
+            bool staged = is_staged(p, v);
+            Map map = ir_node(f, v)->attr.map;
+            if (!staged) add_kept(p, v);
             p->has_trees |=
                 ir_op(f, v) == OP_row_scan && ir_scan_of(ir_node(f, v)).flags & SCAN_tree;
             p->anchor_of[v] = (int32_t)p->anchors.len;
-            add_anchor(p, v, ir_node(f, v)->attr.map, map_from(f, ir_node(f, v)->attr.map));
+            add_anchor(p, v, staged ? map_other(map) : map, map_from(f, map), staged);
         } else if (ir_op(f, v) == OP_result) {
             p->anchor_of[v] = p->anchor_of[ir_arg(f, v, 0)];
         }
@@ -121,7 +130,8 @@ static void sweep_value(Sweep *s, Val v) {
     int32_t a = s->p->anchor_of[v];
     bool kept = a >= 0 && s->p->anchors.data[a].map == MAP_NONE;
     if (a >= 0 && !(kept && s->p->order_of[v] == s->o->map)) {
-        bool own = s->o->map != MAP_NONE && s->p->anchors.data[a].map == s->o->map;
+        const Anchor *anchor = &s->p->anchors.data[a];
+        bool own = s->o->map != MAP_NONE && anchor->map == s->o->map && !anchor->staged;
         (own ? s->local : s->global)[v] = s->p->direct[v];
     } else if (ir_op(s->p->f, v) == OP_gather) {
         sweep_gather(s, v);

@@ -12,9 +12,10 @@ typedef uint64_t Word;
 enum { NO_ORDER = INT32_MAX };
 
 typedef struct {
-    Val val;  /* the operation, or the value stored */
-    Map map;  /* MAP_NONE: a store */
-    Set from; /* where its operands live */
+    Val val;     /* the operation, or the value stored */
+    Map map;     /* whose order it runs in; MAP_NONE: a store */
+    Set from;    /* where its operands live */
+    bool staged; /* a sum to the other end of map (plan.h) */
 } Anchor;
 
 typedef enum {

@@ -6,7 +6,9 @@
  * stored), its results are what it stores. So a plan can be printed, verified and interpreted kernel
  * by kernel, and code generation reads the same IR as everybody. Edge values are recomputed in each
  * kernel that needs them; none is stored unless it is a result of the program, or depends on what a
- * row_scan gives on its way and is reduced in another order than that scan's. */
+ * row_scan gives on its way and is reduced in another order than that scan's, by anything but a float
+ * sum. Such a sum is *staged*: a reduce to the other end of the kernel's map, whose operand is kept for
+ * a block of rows at a time and added from there (run/stage.h). */
 #ifndef TIGA_PLAN_PLAN_H
 #define TIGA_PLAN_PLAN_H
 
@@ -47,6 +49,13 @@ typedef struct {
     bool has_slots;      /* some anchor reduces to `all`: accumulated in slots, then merged */
     bool whole_rows;     /* a row is one task, however long: it is scanned edge after edge */
 } Kernel;
+
+/* Of a body: a staged sum. It is a result and nothing else reads it; its place is its operand's. */
+static inline bool plan_is_staged(const Kernel *k, Val v) {
+    const Node *n = ir_node(k->body, v);
+    return n->op == OP_reduce && k->map != MAP_NONE && n->attr.map == map_other(k->map);
+}
+enum { STAGED_EDGES = 32768 }; /* of a block; a longer row is one by itself */
 
 /* Every value on `all` is LEVEL_once or LEVEL_last, those of a dense kernel too: what is stored on
  * `all` is computed and stored by the kernel's end. A gather along another map than the kernel's reads
@@ -100,12 +109,13 @@ Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);
  *             that recomputes them, row values once a row.
  * bytes_read  what a row or an edge reads from buffers (a table once, its own one whole), gathered rows once an edge and phase; row
  *             pointers 8, the other end 4 an edge and phase where it is used, edge numbers 4 in source
- *             order where edge fields, edge results or the numbers themselves are touched (8 on sets of 2^31 and more)
+ *             order where edge fields, edge results or the numbers themselves are touched, and of a staged sum
+ *             (8 on sets of 2^31 and more)
  * bytes_written  results and buffers */
 typedef struct {
     int64_t traversals, edge_visits, flops, bytes_read, bytes_written;
-    int64_t staging_bytes;     /* of cache-sized blocks; 0 today */
-    int64_t edge_buffer_bytes; /* edge-sized buffers that are not results: 0 today */
+    int64_t staging_bytes;     /* of blocks of STAGED_EDGES edges; a longer row's is larger */
+    int64_t edge_buffer_bytes; /* edge-sized buffers that are not results */
     int64_t node_buffer_bytes; /* what kernels hand to each other */
 } Cost;
 Cost plan_cost(const Plan *p, const int64_t *set_size);

@@ -89,7 +89,7 @@ static bool is_outer(const Fn *f, Val v) {
 static bool sums_outer(const Kernel *k) {
     for (Val v = 1; v < ir_count(k->body); v++)
         if (ir_op(k->body, v) == OP_reduce && k->place[v].level == LEVEL_edge &&
-            is_outer(k->body, ir_arg(k->body, v, 0)))
+            !plan_is_staged(k, v) && is_outer(k->body, ir_arg(k->body, v, 0)))
             return true;
     return false;
 }

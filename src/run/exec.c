@@ -5,6 +5,7 @@
 #include "base/debug.h"
 #include "base/pool.h"
 #include "interp/interp.h"
+#include "ir/type.h"
 #include "run/buffers.h"
 #include "run/operand.h"
 #include "run/sched.h"
@@ -31,9 +32,9 @@ struct Exec {
     Wiring wiring;
     bool fast_math, interp;
     size_t l2_bytes;
-    uint32_t most_buffers;   /* of a kernel */
-    const uint8_t *plain;    /* most_buffers of LAYOUT_rows */
-    _Atomic(Known *) *known; /* by kernel, the newest first */
+    uint32_t most_buffers, most_staged; /* of a kernel */
+    const uint8_t *plain;               /* most_buffers of LAYOUT_rows */
+    _Atomic(Known *) *known;            /* by kernel, the newest first */
     _Atomic int64_t calls, hits, misses;
 };
 
@@ -60,6 +61,7 @@ typedef struct {
     Step *steps;      /* by kernel */
     uint8_t *layouts; /* by KernelWires.first_flag and buffer */
     Buffer *buffers;  /* of the kernel that runs */
+    StagedSum *sums;  /* alike */
     int32_t fault;    /* set by code that met an index out of range */
 } Call;
 
@@ -74,9 +76,11 @@ Exec *exec_new(const Plan *plan, bool fast_math) {
                 .fast_math = fast_math,
                 .interp = debug_has("EXEC", "interp"),
                 .l2_bytes = target_l2_bytes()};
-    for (uint32_t k = 0; k < e->wiring.num_kernels; k++)
-        if (e->wiring.kernels[k].num_buffers > e->most_buffers)
-            e->most_buffers = e->wiring.kernels[k].num_buffers;
+    for (uint32_t k = 0; k < e->wiring.num_kernels; k++) {
+        const KernelWires *kw = &e->wiring.kernels[k];
+        if (kw->num_buffers > e->most_buffers) e->most_buffers = kw->num_buffers;
+        if (kw->num_staged > e->most_staged) e->most_staged = kw->num_staged;
+    }
     e->plain = ARENA_ARRAY(a, uint8_t, e->most_buffers + 1);
     e->known = ARENA_ARRAY(a, _Atomic(Known *), e->wiring.num_kernels + 1);
     return e;
@@ -272,10 +276,11 @@ static bool is_streamed(const Call *c, uint32_t wire) {
     return (double)a->dim[0] * (double)a->stride[0] >= CACHES * (double)c->exec->l2_bytes;
 }
 
-static Layout layout_of_result(const Call *c, const Kernel *k, uint32_t wire) {
+static Layout layout_of_result(const Call *c, const Kernel *k, uint32_t result, uint32_t wire) {
     bool rows = k->rows != SET_ALL && c->exec->wiring.wires[wire].type.set == k->rows;
     bool wide = k->schedule == SCHEDULE_feature_lanes || k->schedule == SCHEDULE_edge_tiles;
-    return rows && wide && is_streamed(c, wire) ? LAYOUT_streamed : LAYOUT_rows;
+    bool staged = plan_is_staged(k, k->body->results.data[result].val);
+    return rows && wide && !staged && is_streamed(c, wire) ? LAYOUT_streamed : LAYOUT_rows;
 }
 
 static Status prepare_step(Call *c, uint32_t k) {
@@ -283,8 +288,9 @@ static Status prepare_step(Call *c, uint32_t k) {
     Step *step = &c->steps[k];
     uint8_t *layout = c->layouts + kw->first_flag;
     for (uint32_t i = 0; i < kw->num_buffers; i++)
-        layout[i] = i < kw->num_inputs ? layout_for(c, kw->kernel, kw->wire[i])
-                                       : layout_of_result(c, kw->kernel, kw->wire[i]);
+        layout[i] = i < kw->num_inputs
+                        ? layout_for(c, kw->kernel, kw->wire[i])
+                        : layout_of_result(c, kw->kernel, i - kw->num_inputs, kw->wire[i]);
     if (kw->kernel->map == MAP_NONE) return ST_OK;
     Status status = csr_of(c, kw->kernel->map, &step->csr);
     if (status) return status;
@@ -388,6 +394,24 @@ static Status find_code(Call *c) {
 
 /* ---- running ---- */
 
+static Status run_staged(const Call *c, const KernelWires *kw, Job *job) {
+    Map m = kw->kernel->map;
+    Stage stage = {.csr = job->csr, .sums = c->sums, .num_sums = kw->num_staged};
+    for (uint32_t k = 0; k < kw->num_staged; k++) {
+        const Type *t = &c->exec->wiring.wires[kw->wire[kw->staged[k]]].type;
+        c->sums[k] = (StagedSum){
+            .buffer = &c->buffers[kw->staged[k]], .n = type_numel(t), .f64 = t->dtype == DT_f64};
+    }
+    Status status = graph_blocks(c->domain->graphs[map_relation(m)], map_is_dst(m), &stage.blocks);
+    if (status) return status;
+    stage.alone = sched_is_small(job);
+    job->stage = &stage;
+    status = stage_open(&stage);
+    if (!status) status = sched_run(job);
+    stage_close(&stage);
+    return status;
+}
+
 static Status run_code(Call *c, uint32_t k) {
     const KernelWires *kw = &c->exec->wiring.kernels[k];
     const Kernel *kernel = kw->kernel;
@@ -412,7 +436,7 @@ static Status run_code(Call *c, uint32_t k) {
                .block_edges = step->loaded->block_edges,
                .block_bytes = step->loaded->block_bytes,
                .width = kw->width};
-    return sched_run(&job);
+    return kw->num_staged ? run_staged(c, kw, &job) : sched_run(&job);
 }
 
 static Status run_kernel(Call *c, uint32_t k) {
@@ -464,14 +488,16 @@ static size_t lay_frame(Call *c, char *frame) {
     const Wiring *w = &c->exec->wiring;
     size_t slots = w->num_wires * sizeof(Slot), steps = w->num_kernels * sizeof(Step);
     size_t buffers = c->exec->most_buffers * sizeof(Buffer), size = slots + steps + buffers;
+    size_t sums = c->exec->most_staged * sizeof(StagedSum);
     if (frame) {
         memset(frame, 0, slots + steps);
         c->slots = (Slot *)frame;
         c->steps = (Step *)(frame + slots);
         c->buffers = (Buffer *)(frame + slots + steps);
-        c->layouts = (uint8_t *)frame + size;
+        c->sums = (StagedSum *)(frame + size);
+        c->layouts = (uint8_t *)frame + size + sums;
     }
-    return size + w->num_flags;
+    return size + sums + w->num_flags;
 }
 
 Status exec_run(Exec *e, const Domain *domain, const Array *inputs, const Array *outputs) {

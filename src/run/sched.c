@@ -8,7 +8,10 @@
  *                   do phase 0
  *   join p          items are split rows: their parts' states merge by pairs of neighbours, finish(p)
  *   sweep p >= 1    items are parts of split rows
- *   last            slots merge by pairs of neighbours; end */
+ *   last            slots merge by pairs of neighbours; end
+ *
+ * A kernel with staged sums does all but the last for one block of pieces after another, and adds the block's
+ * edges after each; a slot takes its share of every block. */
 #include "run/sched.h"
 
 #include "base/pool.h"
@@ -29,8 +32,10 @@ typedef struct {
 
 typedef struct {
     const Job *job;
+    const Chunk *chunks; /* NULL: rows alone */
     int64_t rows_per_chunk, num_chunks, num_slots;
-    char *slots; /* num_slots, NULL where there are none */
+    int64_t block, first, last; /* chunks [first, last) run now */
+    char *slots;                /* num_slots, NULL where there are none */
     size_t slot_stride;
     Split split;
     int64_t phase;
@@ -40,10 +45,10 @@ typedef struct {
 /* ---- chunks and groups ---- */
 
 static Chunk chunk_at(const Sched *s, int64_t c) {
-    const Job *job = s->job;
-    if (job->csr && job->num_phases) return job->csr->chunks[c];
-    int64_t row = c * s->rows_per_chunk, end = row + s->rows_per_chunk;
-    return (Chunk){.row = row, .row_end = end < job->args->num_rows ? end : job->args->num_rows};
+    if (s->chunks) return s->chunks[c];
+    int64_t row = c * s->rows_per_chunk, end = row + s->rows_per_chunk,
+            last = s->job->args->num_rows;
+    return (Chunk){.row = row, .row_end = end < last ? end : last};
 }
 
 /* Wide rows make small chunks: about as much work as a chunk of edges of one float. */
@@ -54,7 +59,7 @@ static int64_t rows_per_chunk(int64_t width) {
 }
 
 static int64_t first_chunk_of_slot(const Sched *s, int64_t slot) {
-    return slot * s->num_chunks / s->num_slots;
+    return s->first + slot * (s->last - s->first) / s->num_slots;
 }
 
 /* Of a rising list, the first entry whose value is at least `least`. */
@@ -73,23 +78,27 @@ typedef struct {
 } Range;
 
 static Range chunks_of_group(const Sched *s, int64_t g) {
-    if (!s->slots) return (Range){g, g + 1};
+    if (!s->slots) return (Range){s->first + g, s->first + g + 1};
     return (Range){first_chunk_of_slot(s, g), first_chunk_of_slot(s, g + 1)};
 }
 
-static Range parts_of_group(const Sched *s, int64_t g) {
-    if (!s->slots) return (Range){g, g + 1};
-    Range c = chunks_of_group(s, g);
-    return (Range){lower_bound(s->split.chunk, s->split.num_parts, c.begin),
-                   lower_bound(s->split.chunk, s->split.num_parts, c.end)};
+static Range parts_in(const Sched *s, Range chunks) {
+    return (Range){lower_bound(s->split.chunk, s->split.num_parts, chunks.begin),
+                   lower_bound(s->split.chunk, s->split.num_parts, chunks.end)};
 }
 
-/* A split row belongs to the group of its first part. */
-static Range split_rows_of_group(const Sched *s, int64_t g) {
-    if (!s->slots) return (Range){g, g + 1};
-    Range p = parts_of_group(s, g);
+/* A split row belongs where its first part is. */
+static Range split_rows_in(const Sched *s, Range chunks) {
+    Range p = parts_in(s, chunks);
     return (Range){lower_bound(s->split.first, s->split.num_rows, p.begin),
                    lower_bound(s->split.first, s->split.num_rows, p.end)};
+}
+
+/* Item g of those in the block's chunks, or the slot's share. */
+static Range items_of_group(const Sched *s, Range (*in)(const Sched *s, Range chunks), int64_t g) {
+    if (s->slots) return in(s, chunks_of_group(s, g));
+    int64_t first = in(s, (Range){s->first, s->last}).begin;
+    return (Range){first + g, first + g + 1};
 }
 
 static char *slot_of_group(const Sched *s, int64_t g) {
@@ -110,7 +119,7 @@ static Status run_groups(const Sched *s, int64_t num_items, void (*task)(void *c
 /* ---- tasks ---- */
 
 static void run_part(const Sched *s, int64_t part, int64_t chunk, char *slot) {
-    Chunk c = s->job->csr->chunks[chunk];
+    Chunk c = s->chunks[chunk];
     char *state = state_of_part(s, part);
     s->job->code->begin(s->job->args, s->phase, c.row, state);
     s->job->code->part(s->job->args, s->phase, c.row, c.edge, c.edge_end, state, slot);
@@ -118,7 +127,7 @@ static void run_part(const Sched *s, int64_t part, int64_t chunk, char *slot) {
 
 /* A row of several parts is its first part's. */
 static void run_whole(const Sched *s, int64_t chunk, char *slot) {
-    const Chunk *c = s->job->csr->chunks + chunk;
+    const Chunk *c = s->chunks + chunk;
     bool again = chunk > 0 && c[-1].part && c[-1].row == c->row;
     if (!again) s->job->code->rows(s->job->args, c->row, c->row_end, slot);
 }
@@ -127,7 +136,7 @@ static void first_sweep(void *ctx, int64_t g) {
     const Sched *s = ctx;
     char *slot = slot_of_group(s, g);
     Range chunks = chunks_of_group(s, g);
-    if (slot) s->job->code->slot_begin(s->job->args, slot);
+    if (slot && !s->block) s->job->code->slot_begin(s->job->args, slot);
     for (int64_t k = chunks.begin; k < chunks.end; k++) {
         Chunk c = chunk_at(s, k);
         if (c.part && s->job->whole_rows) run_whole(s, k, slot);
@@ -138,7 +147,7 @@ static void first_sweep(void *ctx, int64_t g) {
 
 static void next_sweep(void *ctx, int64_t g) {
     const Sched *s = ctx;
-    Range parts = parts_of_group(s, g);
+    Range parts = items_of_group(s, parts_in, g);
     for (int64_t p = parts.begin; p < parts.end; p++)
         run_part(s, p, s->split.chunk[p], slot_of_group(s, g));
 }
@@ -157,7 +166,7 @@ static void join_row(const Sched *s, int64_t row, char *slot) {
     int64_t first = split->first[row], end = split->first[row + 1];
     char *state = state_of_part(s, first);
     merge_parts(s, first, end - first);
-    job->code->finish(job->args, s->phase, job->csr->chunks[split->chunk[first]].row, state, slot);
+    job->code->finish(job->args, s->phase, s->chunks[split->chunk[first]].row, state, slot);
     if (s->phase + 1 == job->num_phases) return;
     for (int64_t p = first + 1; p < end; p++)
         memcpy(state_of_part(s, p), state, split->state_stride);
@@ -165,7 +174,7 @@ static void join_row(const Sched *s, int64_t row, char *slot) {
 
 static void join(void *ctx, int64_t g) {
     const Sched *s = ctx;
-    Range rows = split_rows_of_group(s, g);
+    Range rows = items_of_group(s, split_rows_in, g);
     for (int64_t r = rows.begin; r < rows.end; r++) join_row(s, r, slot_of_group(s, g));
 }
 
@@ -175,7 +184,7 @@ static size_t round_up(uint64_t size) { return ((size_t)size + 63) / 64 * 64; }
 
 static void list_parts(Sched *s) {
     Split *split = &s->split;
-    const Chunk *chunks = s->job->csr->chunks;
+    const Chunk *chunks = s->chunks;
     int64_t parts = 0, rows = 0;
     for (int64_t c = 0; c < s->num_chunks; c++) {
         if (!chunks[c].part) continue;
@@ -223,14 +232,32 @@ static Status slots_begin(Sched *s) {
     return s->slots ? ST_OK : ST_NOMEM;
 }
 
+static int64_t length(Range r) { return r.end - r.begin; }
+
 static Status sweep_and_join(Sched *s) {
-    bool is_split = s->split.num_parts > 0;
-    Status status = run_groups(s, s->num_chunks, first_sweep);
-    if (!status && is_split) status = run_groups(s, s->split.num_rows, join);
-    while (!status && is_split && ++s->phase < s->job->num_phases) {
-        status = run_groups(s, s->split.num_parts, next_sweep);
-        if (!status) status = run_groups(s, s->split.num_rows, join);
+    Range all = {s->first, s->last};
+    int64_t parts = length(parts_in(s, all)), rows = length(split_rows_in(s, all));
+    s->phase = 0;
+    Status status = run_groups(s, length(all), first_sweep);
+    if (!status && parts) status = run_groups(s, rows, join);
+    while (!status && parts && ++s->phase < s->job->num_phases) {
+        status = run_groups(s, parts, next_sweep);
+        if (!status) status = run_groups(s, rows, join);
     }
+    return status;
+}
+
+static Status run_blocks(Sched *s) {
+    Stage *stage = s->job->stage;
+    Status status = ST_OK;
+    for (; !status && s->block < stage->blocks->num_blocks; s->block++) {
+        s->first = stage->blocks->first[s->block];
+        s->last = stage->blocks->first[s->block + 1];
+        stage_block(stage, s->block);
+        status = sweep_and_join(s);
+        if (!status) status = stage_add(stage, s->block);
+    }
+    if (!status && !s->block) status = sweep_and_join(s); /* no rows: slots begin all the same */
     return status;
 }
 
@@ -242,12 +269,21 @@ static void finish_slots(const Sched *s) {
     job->code->end(job->args, s->slots);
 }
 
+bool sched_is_small(const Job *job) {
+    int64_t work = job->args->num_rows + (job->csr ? job->args->num_edges : 0);
+    return work < SMALL_WORK && work * job->width < SMALL_WORK;
+}
+
 static Sched plan_chunks(const Job *job) {
     Sched s = {.job = job, .rows_per_chunk = rows_per_chunk(job->width)};
-    int64_t rows = job->args->num_rows, edges = job->csr ? job->args->num_edges : 0;
-    if (job->csr && job->num_phases) s.num_chunks = job->csr->num_chunks;
-    else s.num_chunks = rows / s.rows_per_chunk + (rows % s.rows_per_chunk != 0);
-    s.small = rows + edges < SMALL_WORK && (rows + edges) * job->width < SMALL_WORK;
+    int64_t rows = job->args->num_rows;
+    s.num_chunks = rows / s.rows_per_chunk + (rows % s.rows_per_chunk != 0);
+    if (job->csr && job->num_phases) {
+        s.chunks = job->stage ? job->stage->blocks->pieces : job->csr->chunks;
+        s.num_chunks = job->stage ? job->stage->blocks->num_pieces : job->csr->num_chunks;
+    }
+    s.last = s.num_chunks;
+    s.small = sched_is_small(job);
     return s;
 }
 
@@ -257,7 +293,7 @@ Status sched_run(const Job *job) {
     bool splits = job->csr && job->num_phases && job->csr->has_split && !job->whole_rows;
     if (splits) status = split_begin(&s);
     if (!status && job->has_slots) status = slots_begin(&s);
-    if (!status) status = sweep_and_join(&s);
+    if (!status) status = job->stage ? run_blocks(&s) : sweep_and_join(&s);
     if (!status) finish_slots(&s);
     buf_free(s.split.part_of_chunk);
     buf_free(s.split.states);

@@ -7,6 +7,7 @@
 
 #include "codegen/codegen.h"
 #include "graph/graph.h"
+#include "run/stage.h"
 
 /* Slots of large sums are fewer: their bytes together stay within a bound. */
 enum { MAX_SLOTS = 64, MOST_SLOT_BYTES = 1 << 28, SMALL_WORK = 20000 };
@@ -16,6 +17,7 @@ typedef struct {
     uint64_t row_state_size, slot_size;
     const KernelArgs *args;
     const Csr *csr; /* of the kernel's map; NULL: rows alone */
+    Stage *stage;   /* of its staged sums, opened; NULL where there are none */
     int64_t num_phases;
     bool has_slots;
     bool whole_rows;                   /* no row is split */
@@ -24,6 +26,7 @@ typedef struct {
         width; /* elements of a row or an edge: below SMALL_WORK in all, the caller runs alone */
 } Job;
 
+bool sched_is_small(const Job *job); /* the caller runs alone */
 /* ST_INTR where the caller's poll said so: results are then partly written. */
 Status sched_run(const Job *job);
 

@@ -132,6 +132,18 @@ static void find_gathered(Arena *a, KernelWires *kw) {
     kw->num_gathered = list.len;
 }
 
+static void find_staged(Arena *a, KernelWires *kw) {
+    const Fn *f = kw->kernel->body;
+    VEC(uint32_t) list = {0};
+    for (uint32_t k = 0; k < f->results.len; k++) {
+        Val v = f->results.data[k].val;
+        if (plan_is_staged(kw->kernel, v) && type_numel(ir_type(f, v)))
+            *vec_push(a, &list) = f->inputs.len + k;
+    }
+    kw->staged = list.data;
+    kw->num_staged = list.len;
+}
+
 static KernelWires wire_kernel(Wirer *w, const Kernel *k, uint32_t first_flag) {
     const Fn *f = k->body;
     uint32_t num_buffers = f->inputs.len + f->results.len;
@@ -155,6 +167,7 @@ static KernelWires wire_kernel(Wirer *w, const Kernel *k, uint32_t first_flag) {
         kw.uses_edges |= ir_op(f, v) == OP_iota && k->map != MAP_NONE &&
                          ir_type(f, v)->set == map_from(f, k->map);
     find_gathered(w->arena, &kw);
+    find_staged(w->arena, &kw);
     return kw;
 }
 

@@ -34,6 +34,8 @@ typedef struct {
     const uint32_t *wire;             /* of each buffer */
     int64_t width;                    /* the most elements that a row or an edge has */
     bool uses_edges;                  /* edge numbers matter: of a buffer's rows or by themselves */
+    const uint32_t *staged;           /* buffers of staged sums with features */
+    uint32_t num_staged;
     const Gathered *gathered;
     uint32_t num_gathered;
     uint32_t first_flag; /* of its buffers in a call's array over all kernels */
