@@ -466,8 +466,11 @@ static const Expr *parse_expr(Parser *s, int least) {
 /* ---- lines ---- */
 
 static bool is_part(const char *name) {
-    return !strcmp(name, "identity") || !strcmp(name, "lift") || !strcmp(name, "combine") ||
-           !strcmp(name, "finalize");
+    static const char *const parts[] = {"identity",    "lift",        "combine",      "finalize",
+                                        "associative", "commutative", "deterministic"};
+    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+        if (!strcmp(name, parts[k])) return true;
+    return false;
 }
 
 static bool parse_params(Parser *s, Line *line) {
@@ -491,7 +494,8 @@ static bool parse_left(Parser *s, Line *line) {
     next(s);
     if (!accept(s, ".")) return true;
     if (s->tok.kind != TOK_name || !is_part(token_text(s)))
-        return expected(s, "identity, lift, combine or finalize (fields cannot be assigned)"),
+        return expected(s, "identity, lift, combine, finalize, associative, commutative or "
+                           "deterministic (fields cannot be assigned)"),
                false;
     line->part = token_text(s);
     next(s);

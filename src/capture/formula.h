@@ -57,8 +57,9 @@ struct Expr {
 
 typedef struct {
     Where at;
-    const char *name;          /* what is defined: "h"; of a reducer's part "wmean" */
-    const char *part;          /* "identity" "lift" "combine" "finalize", or NULL */
+    const char *name; /* what is defined: "h"; of a reducer's part "wmean" */
+    const char *
+        part; /* "identity" "lift" "combine" "finalize", a declaration ("associative" ..), or NULL */
     const char *const *params; /* of a part */
     uint32_t num_params;
     const Expr *const *values; /* one; of a part one a state component */

@@ -267,11 +267,51 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
 
 /* ---- reducers ---- */
 
-/* Parameters by count, and once each; a part has one line. */
-static void check_part(Meaning *m, const Line *line) {
+static const struct {
+    const char *name;
+    int flag;
+} declarations[] = {{"associative", REDUCER_associative},
+                    {"commutative", REDUCER_commutative},
+                    {"deterministic", REDUCER_deterministic}};
+enum { NUM_DECLARATIONS = sizeof declarations / sizeof *declarations };
+
+static bool is_declaration(const Line *line) {
+    for (int k = 0; k < NUM_DECLARATIONS; k++)
+        if (!strcmp(line->part, declarations[k].name)) return true;
+    return false;
+}
+
+/* Of a line that says true or false. */
+static bool is_true(const Line *line) {
+    const char *text = line->values[0]->text;
+    return !strcmp(text, "true") || !strcmp(text, "True");
+}
+
+static void check_declaration(Meaning *m, const Line *line) {
+    bool plain = !line->num_params && !line->num_names && line->num_values == 1 &&
+                 line->values[0]->kind == EXPR_name;
+    const char *text = plain ? line->values[0]->text : "";
+    if (!plain || !(is_true(line) || !strcmp(text, "false") || !strcmp(text, "False")))
+        build_fail(m->b, ST_INVAL, "%s.%s is true or false: %s.%s = true", line->name, line->part,
+                   line->name, line->part);
+    else if (!formula_part(m->formula, line->name, "combine"))
+        build_fail(m->b, ST_NAME, "%s.%s: reducer '%s' has no line %s.combine", line->name,
+                   line->part, line->name, line->name);
+}
+
+static int declared(const Formula *formula, const char *name) {
+    int flags = 0;
+    for (int k = 0; k < NUM_DECLARATIONS; k++) {
+        const Line *line = formula_part(formula, name, declarations[k].name);
+        if (line && is_true(line)) flags |= declarations[k].flag;
+    }
+    return flags;
+}
+
+/* Parameters by count, and once each. */
+static void check_params(Meaning *m, const Line *line) {
     const char *part = line->part;
     uint32_t n = line->num_params;
-    m->at = line->at;
     bool fits = !strcmp(part, "identity")   ? n == 0
                 : !strcmp(part, "combine")  ? n == 2
                 : !strcmp(part, "finalize") ? n == 1
@@ -292,9 +332,16 @@ static void check_part(Meaning *m, const Line *line) {
                 build_fail(m->b, ST_NAME, "%s.%s: two parameters are named '%s'", line->name, part,
                            line->params[i]);
     }
-    const Line *first = formula_part(m->formula, line->name, part);
+}
+
+/* A part has one line. */
+static void check_part(Meaning *m, const Line *line) {
+    const Line *first = formula_part(m->formula, line->name, line->part);
+    m->at = line->at;
+    if (is_declaration(line)) check_declaration(m, line);
+    else check_params(m, line);
     if (first != line)
-        build_fail(m->b, ST_NAME, "%s.%s is defined already, on line %d", line->name, part,
+        build_fail(m->b, ST_NAME, "%s.%s is defined already, on line %d", line->name, line->part,
                    first->at.line);
 }
 
@@ -343,8 +390,8 @@ static Reducer *own_reducer(Meaning *m, const Expr *e, const Call *c) {
         if (!regions[k]) return NULL;
     }
     m->at = e->at;
-    Status st =
-        reducer_new(m->arena, e->text, 0, regions[0], regions[1], regions[2], regions[3], &r);
+    Status st = reducer_new(m->arena, e->text, declared(m->formula, e->text), regions[0],
+                            regions[1], regions[2], regions[3], &r);
     if (st) return m->b->f->status = st, NULL;
     r->has_empty = c->has_empty;
     r->empty = c->empty;

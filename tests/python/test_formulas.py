@@ -102,3 +102,61 @@ def test_formula_equals_numpy(text, dtype):
         want = np.asarray(CASES[text](Named(values)))
     assert got.dtype == want.dtype and got.shape == want.shape
     np.testing.assert_allclose(got, want, rtol=2e-5 if dtype == "f4" else 1e-11, atol=1e-5 if dtype == "f4" else 1e-12)
+
+
+ROTATION = """
+q.identity = 1, 0
+q.lift(m) = cos(m), sin(m)
+q.combine(a, b) = a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+q.finalize(s) = s[1]
+out = q(edge.x)
+"""
+
+
+def test_declarations():
+    """A row of several parts tells a tree from a strict fold."""
+
+    class Rotation(tg.Reducer):
+        def identity(self):
+            return 1.0, 0.0
+
+        def lift(self, m):
+            return tg.cos(m), tg.sin(m)
+
+        def combine(self, a, b):
+            return a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]
+
+        def finalize(self, s):
+            return s[1]
+
+    class Kernel(tg.MessagePassing):
+        def edge(self, src, dst, edge):
+            return edge.x
+
+    row = np.zeros(50000, int)
+    graph = tg.Graph.from_coo(row, row)
+    x = np.random.default_rng(0).standard_normal(50000).astype(np.float32)
+
+    def declared(text):
+        return tg.formula(ROTATION + text)(graph=graph, edge={"x": x})[0]
+
+    def reduced(associative):
+        kernel, reducer = Kernel(), Rotation()
+        reducer.associative = associative
+        kernel.reducer = reducer
+        return kernel(graph=graph, edge={"x": x})[0]
+
+    strict, tree = reduced(False), reduced(True)
+    assert strict != tree
+    assert declared("") == declared("q.associative = false") == declared("q.commutative = true") == strict
+    assert declared("q.associative = true") == tree
+    assert declared("q.associative = True\nq.deterministic = true") == strict
+    added = "s.identity = 0\ns.combine(a, b) = a + b\nout = s(edge.x)\ns.deterministic = true"
+    assert tg.formula(added)(graph=graph, edge={"x": x})[0] == np.cumsum(x)[-1]
+
+
+def test_declarations_are_tried():
+    graph = tg.Graph.from_coo([0], [0])
+    minus = tg.formula("p.identity = 0\np.combine(a, b) = a - b\np.associative = true\nout = p(edge.x)")
+    minus(graph=graph, edge={"x": np.float32([1])})
+    assert "declared associative, but combining (a b) c gives" in minus.explain()
