@@ -82,9 +82,11 @@ static double python_mod(double a, double b) {
 
 static double python_floordiv(double a, double b) {
     double r = fmod(a, b), q = (a - r) / b;
-    if (b == 0 || isinf(a)) return floor(a / b);
+    if (b == 0) return floor(a / b);
+    if (isinf(a)) return NAN;
     if (r != 0 && (r < 0) != (b < 0)) q -= 1;
-    return floor(q) + (q - floor(q) > 0.5);
+    q = floor(q) + (q - floor(q) > 0.5);
+    return q == 0 ? copysign(0, a / b) : q;
 }
 
 static Wide wide_floordiv(Wide a, Wide b) {
@@ -166,14 +168,13 @@ static bool is_close(Dtype t, Cell got, Cell want, double ulp) {
     return fabs(x - y) <= ulp * fabs(next - y);
 }
 
-/* Float quotients are promised up to 2^46 (float32) only, and not of infinities; sines up to
- * 2^20 and 2^47. */
+/* Float quotients are promised up to 2^46 (float32) only; sines up to 2^20 and 2^47. */
 static bool is_promised(const Row *row, Dtype t, Cell a, Cell b) {
     if (row->op == OP_sin || row->op == OP_cos)
         return isinf(as_float(t, a)) || !(fabs(as_float(t, a)) > (t == DT_f32 ? 0x1p20 : 0x1p47));
     if ((row->op != OP_mod && row->op != OP_floordiv) || !dtype_is_float(t)) return true;
     double x = as_float(t, a), y = as_float(t, b);
-    return y != 0 && !isinf(x) && x == x && y == y && (isinf(y) || fabs(x / y) < 0x1p46);
+    return y == 0 || isinf(x) || isinf(y) || x != x || y != y || fabs(x / y) < 0x1p46;
 }
 
 typedef struct {

@@ -231,8 +231,11 @@ def imag(x: Any) -> Value:
 
 
 def _fold(name: str, x: Any, dim: Axes, axis: Axes, keepdim: Any, keepdims: Any) -> Value:
-    axes = _one(name, dim, axis, ())
+    axes = _one(name, dim, axis)
     keep = bool(keepdim) or bool(keepdims)
+    if isinstance(axes, (tuple, list)) and not axes:  # no axis at all: each element by itself
+        x, axes, keep = unsqueeze(x, -1), -1, False
+    axes = () if axes is None else axes
     return _apply(name, x, ints=(int(keep), *ints((axes,) if not isinstance(axes, (tuple, list)) else axes)))
 
 

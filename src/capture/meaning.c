@@ -253,6 +253,8 @@ static Val call_by_name(Meaning *m, const Expr *e, const char *name, bool on_edg
     if (c.has_keep && !n)
         return fault(m, e, ST_INVAL,
                      "keepdims= belongs to folds of one operand: sum, mean, max, ...");
+    if (n && c.has_axis && !c.num_axes)
+        return fault(m, e, ST_INVAL, "axis=[] names no axis: leave it out, or name one");
     for (uint32_t k = 0; k < c.num_axes; k++) ints[n++] = c.axes[k];
     if (c.num_axes > 1 && is_one_of(name, "softmax log_softmax cumsum cat stack unsqueeze flatten"))
         return build_fail(m->b, ST_INVAL, "%s takes one axis", name);

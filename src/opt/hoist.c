@@ -159,11 +159,16 @@ static void note_moves(const Hoist *h) {
         if (!p->moves || !live[p->val]) continue;
         const Type *t = ir_type(f, v);
         bool spread = is_spread(p->map);
-        const char *from = f->sets.data[t->set].name,
-                   *to = f->sets.data[map_to(f, p->map)].name,
-                   *end = spread ? "" : map_is_dst(p->map) ? " (destinations)" : " (sources)";
-        ir_note(h->f, arena_printf(h->scratch, "accepted: [move] %s, %s, moves to %s%s: %.0f operations fewer for each of %s",
-                    op_info[ir_op(f, v)].name, type_text(h->scratch, f, t), to, end, ceil(p->ops), from));
+        const char *from = f->sets.data[t->set].name, *to = f->sets.data[map_to(f, p->map)].name,
+                   *end = spread               ? ""
+                          : map_is_dst(p->map) ? " (destinations)"
+                                               : " (sources)";
+        ir_note(h->f,
+                arena_printf(
+                    h->scratch,
+                    "accepted: [move] %s, %s, moves to %s%s: %.0f operations fewer for each of %s",
+                    op_info[ir_op(f, v)].name, type_text(h->scratch, f, t), to, end, ceil(p->ops),
+                    from));
     }
 }
 

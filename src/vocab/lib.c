@@ -98,18 +98,21 @@ static Val lib_var(Builder *b, const LibCall *c) {
 
 static Val lib_std(Builder *b, const LibCall *c) { return call(b, "sqrt", lib_var(b, c), 0); }
 
-static Val lib_max(Builder *b, const LibCall *c) {
-    Fold d;
-    return extremum_args(b, c, &d) ? finish(b, &d, largest(b, &d, d.x)) : 0;
-}
-
-/* Through the order-reversing map that loses nothing: negation, or complement for integers. */
-static Val lib_min(Builder *b, const LibCall *c) {
+/* min by way of the map that reverses the order and loses nothing: negation, or complement for integers. */
+static Val extremum(Builder *b, const LibCall *c, bool min) {
     Fold d;
     if (!extremum_args(b, c, &d)) return 0;
-    const char *mirror = dtype_is_float((Dtype)type(b, d.x)->dtype) ? "neg" : "not";
-    return finish(b, &d, call(b, mirror, largest(b, &d, call(b, mirror, d.x, 0)), 0));
+    Dtype dtype = (Dtype)type(b, d.x)->dtype;
+    const char *mirror = dtype_is_float(dtype) ? "neg" : "not";
+    if (dtype == DT_bool) d.x = ir_cast(b->f, d.x, DT_i32);
+    Val v = largest(b, &d, min ? call(b, mirror, d.x, 0) : d.x);
+    if (min) v = call(b, mirror, v, 0);
+    return finish(b, &d, v && dtype == DT_bool ? ir_cast(b->f, v, DT_bool) : v);
 }
+
+static Val lib_max(Builder *b, const LibCall *c) { return extremum(b, c, false); }
+
+static Val lib_min(Builder *b, const LibCall *c) { return extremum(b, c, true); }
 
 /* any: 0 < how many are not 0; all: 0 of them are 0. */
 static Val lib_truth(Builder *b, const LibCall *c) {

@@ -495,3 +495,49 @@ def test_what_a_row_does_not_take(row):
         for dtype in (np.float16, np.float32, np.float64):
             with pytest.raises(TypeError, match=f"{row.name}: not defined for"):
                 tg.formula(f"out = {text}")(graph=graph_of(N), ndata={"a": np.ones(N, dtype)})
+
+
+# ---- corners ----
+
+CORNERS = [0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 3.0, 1e18, -1e18, 1e-30, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_division_at_its_corners(dtype):
+    """// and % as NumPy, signs of zeros included; % where the quotient is not beyond 2^46."""
+    x, y = (v.ravel().astype(dtype) for v in np.meshgrid(CORNERS, CORNERS))
+    with np.errstate(all="ignore"):
+        quotient, rest, ratio = x // y, x % y, np.abs(x / y)
+        tensors = tg.from_numpy(x) // tg.from_numpy(y), tg.from_numpy(x) % tg.from_numpy(y)
+    outs = tg.formula("q = node.x // node.y; r = node.x % node.y")(graph=graph_of(len(x)), ndata={"x": x, "y": y})
+    exact = ~(ratio > 2.0**46) | np.isinf(x) | (y == 0)
+    for q, r in [(outs["q"], outs["r"]), [t.numpy() for t in tensors]]:
+        for got, want, where in [(q, quotient, slice(None)), (r, rest, exact)]:
+            np.testing.assert_array_equal(got[where], want[where])
+            number = ~np.isnan(want[where])
+            np.testing.assert_array_equal(np.signbit(got[where])[number], np.signbit(want[where])[number])
+
+
+@pytest.mark.parametrize("name", "sum prod mean max min any all logsumexp norm".split())
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.bool_])
+def test_a_fold_over_no_axis(name, dtype):
+    """axis=() folds each element by itself: the value's shape stays, its dtype is the fold's."""
+    if name == "norm":
+        reference = np.abs
+    elif name == "logsumexp":
+        reference = lambda x: x.astype(np.float64 if dtype == np.float64 else np.float32)  # noqa: E731
+    else:
+        reference = functools.partial(getattr(np, name), axis=())
+    x = (np.arange(6).reshape(2, 3) - (dtype != np.bool_) * 2).astype(dtype)
+    fold = getattr(tg, name)
+    for keep in (False, True):
+        for got in (fold(tg.tensor(x), axis=(), keepdims=keep).numpy(), fold(tg.tensor(x), dim=[], keepdim=keep).numpy()):
+            assert got.shape == x.shape
+            np.testing.assert_allclose(got.astype(np.float64), reference(x).astype(np.float64), rtol=1e-6)
+
+    class Kernel(tg.MessagePassing):
+        def edge(self, src, dst, edge):
+            return fold(src.x, axis=()).to(tg.float64)
+
+    staged = Kernel()(graph=graph_of(2), src={"x": x})
+    np.testing.assert_allclose(staged, reference(x).astype(np.float64), rtol=1e-6)
