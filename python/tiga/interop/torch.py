@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from .. import _tiga, dtypes, later, threads
+from .. import _tiga, dtypes, later, pages, threads
 from ..graph import Graph
 from ..programs import Program, rows
 from ..tensors import from_torch, to_torch
@@ -35,7 +35,10 @@ def register_dtypes() -> None:
 
 def empty(shape: tuple[int, ...], code: int) -> torch.Tensor:
     """New memory for a result."""
-    return torch.empty(shape, dtype=_dtypes[code])
+    new = torch.empty(shape, dtype=_dtypes[code])
+    if new.nbytes >= pages.LARGE:
+        pages.ask_for_huge(new.data_ptr(), new.nbytes)
+    return new
 
 
 def detach(arrays: Tensors) -> Tensors:
