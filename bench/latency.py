@@ -43,10 +43,12 @@ class WeightedSum(tg.MessagePassing):
         return edge.weight * src.x
 
 
-def dispatch_us(convert, batches=201, batch=20):
-    """The median call on 10 nodes from Python."""
+def dispatch_us(convert, grad=False, batches=201, batch=20):
+    """The median call on 10 nodes from Python; grad: recorded by torch's autograd."""
     graph, kernel = tg.Graph.regular(10, 3), WeightedSum()
     x, weight = convert(np.arange(10, dtype=np.float32)), convert(np.ones(30, np.float32))
+    if grad:
+        x, weight = x.requires_grad_(), weight.requires_grad_()
     times = []
     for _ in range(batches):
         start = perf_counter()
@@ -77,4 +79,5 @@ def run(build, runs):
     row("later tg_call_run from C", [r["call_us"] for r in cached], "us")
     row("later call from Python, NumPy", [dispatch_us(np.asarray)], "us")
     row("later call from Python, torch", [dispatch_us(torch.from_numpy)], "us")
+    row("later call from Python, torch, with gradients", [dispatch_us(torch.from_numpy, grad=True)], "us")
     return rows

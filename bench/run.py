@@ -22,7 +22,7 @@ import torch
 import workload
 
 HERE = Path(__file__).parent
-SUITES = ("weighted_sum", "messages", "reductions", "algebras", "pointwise", "training")
+SUITES = ("weighted_sum", "limit", "messages", "reductions", "algebras", "pointwise", "training")
 ALL = (*SUITES, "latency", "c_face")
 
 
