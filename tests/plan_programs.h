@@ -163,7 +163,7 @@ static const Program programs[] = {
     {"relu of differences", relu_difference, "d1", "d1 s1", "d1 s1", "d1 s1"},
     {"attention", attention, "d1", "d2 s1", "-0 d1 s1", "d3 s1"},
     {"attention in two steps", attention_in_two_steps, "d2", "d3 s1", "d2 s1", "d4 s1"},
-    {"edge MLP", edge_mlp, "d1", "-0 d1 s1", "-0 d1 s1", "-0 d1 s1"},
+    {"edge MLP", edge_mlp, "-0 d1", "-0 d1 s1", "-0 d1 s1", "-0 d1 s1"},
     {"GATv2", gatv2, "-0 d1", "-0 d2 s1", "-0 d1 s1", "-0 d3 s1"},
     {"max", largest, "d1", "d2 s1", "-0 s1", "d2 s1"},
     {"variance", variance, "d2", "-0 d3 s1", "-0 d1 s1", "-0 d3 s1"},
@@ -180,7 +180,7 @@ static const Program programs[] = {
     {"attention 4", attention4, "d1 d1 d1 d1", "d1 d1 d1 d2 s1 s1 d2 s1 d1 s1",
      "-0 s1 d2 s1 s1 d2 s1", "d2 d2 d2 d3 s1 s1 d2 s1 s1 d2 s1"},
     {"pooled", pooled, "d1 -0", "d1 -0 s1", "-0 -0 s1", "d1 -0 s1"},
-    {"scaled by two layers", scaled_layer, "d1 d2", "d1 d2 s1 s1", "d1 s1 s1", "d1 d2 s1 s1"},
+    {"scaled by two layers", scaled_layer, "d1 d1", "d1 d1 s1 s1", "-0 s1 s1", "d1 d1 s1 s1"},
     {"energy of edges", edge_energy, "d1", "d1 s1", "d1 s1", "-0 d1 s1"},
 };
 

@@ -60,7 +60,7 @@ static void test_explain(void **state) {
     assert_int_equal(tg_run(dp, g, args, NUM_ARGS), TG_OK);
     char *text = tg_explain(dp);
     assert_non_null(
-        strstr(text, "\npasses: clean, rows, hoist, clean, rows, fma, plan, codegen\n"));
+        strstr(text, "\npasses: clean, rows, move, hoist, clean, rows, fma, plan, codegen\n"));
     assert_non_null(strstr(text, "variant cache: hits=0, misses=1\n"));
     tg_free(text);
     tg_program_free(dp);

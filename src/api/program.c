@@ -137,8 +137,9 @@ static Names split_names(Arena *a, const char *text) {
 static Status typed_gradient(const Fn *f, const char *outs, const char *wrt, tg_program **out) {
     Arena *a = arena_new();
     Names o = split_names(a, outs), w = split_names(a, wrt);
-    Fn *joint;
-    Status st = vjp_run(a, f, o.data, o.len, w.data, w.len, NULL, &joint);
+    Fn *joint, *moved = opt_before_vjp(arena_new(), f);
+    Status st = vjp_run(a, moved, o.data, o.len, w.data, w.len, NULL, &joint);
+    ir_free(moved);
     if (st) return st; /* vjp_run has freed the arena */
     *out = program_of(joint);
     return ST_OK;

@@ -11,6 +11,8 @@ const Pass opt_passes[] = {
     {"fma", opt_fma, "a * b + c becomes fma; sums and products get two operands each", false},
     {"rows", opt_rows, "dense operations over a set's rows move onto the set", false},
     {"hoist", opt_hoist, "f(gather a, gather b) becomes gather(f(a, b)) where that pays", true},
+    {"move", opt_move, "linear work leaves sums along maps and products with concatenations",
+     false},
     {"prepare", opt_prepare,
      "what every program passes before plan or interp: all of these, in order", false},
     {NULL, NULL, NULL, false},
@@ -24,22 +26,36 @@ const Pass *opt_find(const char *name) {
 
 /* Clean and rows twice, so that a prepared program has nothing left for either: rows uncovers what clean
  * folds, and has the last word on how dense results go out. */
-const char *const opt_prepare_passes[] = {"clean", "rows", "hoist", "clean", "rows", "fma", NULL};
+const char *const opt_prepare_passes[] = {"clean", "rows", "move", "hoist",
+                                          "clean", "rows", "fma",  NULL};
 
-bool opt_is_on(const char *name) { return strcmp(name, "hoist") || !debug_has("OFF", "move"); }
+bool opt_is_on(const char *name) {
+    return !debug_has("OFF", "move") || (strcmp(name, "hoist") && strcmp(name, "move"));
+}
 
-/* Once prepared a program passes as it is: halves of one would move and fuse apart, and what both
- * compute would differ. */
-Fn *opt_prepare(Arena *takes, const Fn *f) {
+static Fn *run_named(Arena *takes, const Fn *f, const char *const *names) {
     Fn *g = NULL;
-    for (const char *const *name = opt_prepare_passes; *name && !f->prepared; name++) {
-        if (!opt_is_on(*name)) continue;
-        Fn *next = opt_find(*name)->run(arena_new(), g ? g : f);
+    for (; *names; names++) {
+        if (!opt_is_on(*names)) continue;
+        Fn *next = opt_find(*names)->run(arena_new(), g ? g : f);
         ir_free(g);
         g = next;
     }
     Fn *out = rewrite_copy(takes, g ? g : f);
     ir_free(g);
-    out->prepared = true;
     return out;
+}
+
+Fn *opt_before_vjp(Arena *takes, const Fn *f) {
+    static const char *const names[] = {"move", "hoist", NULL};
+    return run_named(takes, f, names);
+}
+
+/* Once prepared a program passes as it is: halves of one would move and fuse apart, and what both
+ * compute would differ. */
+Fn *opt_prepare(Arena *takes, const Fn *f) {
+    static const char *const none[] = {NULL};
+    Fn *g = run_named(takes, f, f->prepared ? none : opt_prepare_passes);
+    g->prepared = true;
+    return g;
 }

@@ -28,10 +28,15 @@ Fn *opt_fma(Arena *takes, const Fn *f);
 Fn *opt_rows(Arena *takes, const Fn *f);
 /* Elementwise work of what is gathered along one map is done before the gather, where that pays. */
 Fn *opt_hoist(Arena *takes, const Fn *f);
+/* Linear maps, factors and terms of a row leave its sums, guarded where it is empty; a product with a
+ * concatenation is split where hoist moves a part. Breaks the order of float sums. */
+Fn *opt_move(Arena *takes, const Fn *f);
 /* What every program passes through before it is planned or interpreted. */
 Fn *opt_prepare(Arena *takes, const Fn *f);
 extern const char *const opt_prepare_passes[]; /* in order; the last is NULL */
-bool opt_is_on(const char *name);              /* TIGA_OFF=move leaves some out */
+/* Move and hoist, for a program that is about to be differentiated: its gradient then does as little. */
+Fn *opt_before_vjp(Arena *takes, const Fn *f);
+bool opt_is_on(const char *name); /* TIGA_OFF=move leaves some out */
 
 /* Splits a joint program (vjp.h) in two. forward computes the results named in `keep` and the
  * residuals: every result of a reduction (reduce, softmax, rmax) that the other results need and that
