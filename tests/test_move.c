@@ -62,6 +62,7 @@ static Val one_in_another(const P *p) {
 static Val to_the_source(const P *p) {
     return ir_reduce(p->f, MUL(SRC(in(p, "x", p->U, 1, 3)), e(p)), p->src);
 }
+static Val gathered_wide(const P *p) { return SUM(times(p, x(p), 4)); }
 static Val concatenation(const P *p) {
     Val c = ir_concat(p->f, (Val[]){x(p), y(p), e(p)}, 3, 0);
     return SUM(ir_tanh(p->f, times(p, c, 4)));
@@ -130,6 +131,7 @@ static const Case cases[] = {
     MOVES(in_a_mean),
     MOVES(one_in_another),
     MOVES(to_the_source),
+    MOVES(gathered_wide),
     MOVES(concatenation),
     MOVES(threshold),
     STAYS(largest_sum),

@@ -384,8 +384,8 @@ static void work_moves_before_its_gather(void **state) {
            at_end(&q, ir_exp(f, ir_mul(f, q.x, LIKE(q.x, 3))), src));
     HOISTS(ir_exp(f, ir_mul(f, xs, at_end(&q, p, map_all(e)))),
            at_end(&q, ir_exp(f, ir_mul(f, q.x, at_end(&q, p, map_all(q.V)))), src));
-    Val ex = ir_exp(f, q.x), wide = ir_bcast(f, ir_exp(f, xs), (int64_t[]){64}, 1);
-    HOISTS(wide, ir_bcast(f, at_end(&q, ex, src), (int64_t[]){64}, 1));
+    Val ex = ir_exp(f, q.x), wide = ir_bcast(f, ir_exp(f, xs), (int64_t[]){2}, 1);
+    HOISTS(wide, ir_bcast(f, at_end(&q, ex, src), (int64_t[]){2}, 1));
     HOISTS(ir_add(f, w, ir_exp(f, xd)), ir_add(f, w, at_end(&q, ir_exp(f, q.x), q.dst)));
     HOISTS(ir_mul(f, w, ir_exp(f, at_end(&q, p, map_all(e)))),
            ir_mul(f, w, at_end(&q, ir_exp(f, p), map_all(e))));
@@ -399,7 +399,6 @@ static void work_stays_on_the_edges(void **state) {
     Q q = rules_new();
     Fn *f = q.f;
     Map src = map_src(0);
-    Set e = f->relations.data[0].edges;
     Val xs = at_end(&q, q.x, src), xd = at_end(&q, q.x, q.dst);
     Val t = ir_input(f, "t", type_of(DT_f64, q.V, 1, (int64_t[]){5}));
     Val wide = ir_bcast(f, xs, (int64_t[]){64}, 1);
@@ -407,7 +406,7 @@ static void work_stays_on_the_edges(void **state) {
         ir_exp(f, ir_mul(f, xs, xd)), /* two ends */
         ir_neg(f, xs),                /* a table in between costs more */
         ir_add(f, wide, LIKE(wide, 1)),
-        ir_take(f, at_end(&q, t, src), ir_input(f, "i", type_scalar(DT_i64, e))),
+        ir_take(f, at_end(&q, t, src), at_end(&q, q.n, src)),
         ir_cast(f, at_end(&q, q.b, src), DT_f64), /* as few bytes as there are */
     };
     for (size_t k = 0; k < sizeof stay / sizeof *stay; k++) HOISTS(stay[k], stay[k]);
