@@ -6,6 +6,7 @@ input asked for."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -73,9 +74,19 @@ class Program:
     def _run(self, run: Any, graph: Graph, arrays: Arrays, empty: Empty, count: int) -> Arrays:
         if not self._all:
             arrays = tuple([arrays[k] for k in self._takes])
-        outs = tuple([empty(rows(graph, e.role) + e.shape, e.dtype) for e in self.results])
+        try:
+            outs = tuple([empty(rows(graph, e.role) + e.shape, e.dtype) for e in self.results])
+        except (MemoryError, RuntimeError):  # NumPy's, torch's
+            raise self._too_large(graph) from None
         run(graph._handle, self._names, arrays + outs, count)
         return outs
+
+    def _too_large(self, graph: Graph) -> MemoryError:
+        """Names the largest result."""
+        sizes = {e.name: math.prod(rows(graph, e.role) + e.shape) * dtypes.BY_CODE[e.dtype].itemsize for e in self.results}
+        largest = max(self.results, key=lambda e: sizes[e.name])
+        shape = rows(graph, largest.role) + largest.shape
+        return MemoryError(f"out of memory: result '{largest.name}' of shape {shape} takes {sizes[largest.name]} bytes")
 
     # ---- derivatives ----
 

@@ -231,3 +231,30 @@ def test_memory_and_trim():
 def test_set_num_threads_refuses():
     with pytest.raises(ValueError, match="-1"):
         tg.set_num_threads(-1)
+
+
+def test_out_of_memory_names_the_result():
+    """A result that no memory holds, in every framework: nothing ran."""
+    program = """
+import resource, numpy as np, tiga as tg
+resource.setrlimit(resource.RLIMIT_AS, (1 << 36, 1 << 36))
+graph, formula = tg.Graph.from_coo([0, 1, 2], [1, 2, 0]), tg.formula(f"out = broadcast_to(node.x, -1, {1 << 38})")
+x = np.ones((3, 1), np.float32)
+makers = [lambda: x, lambda: tg.from_numpy(x)]
+try:
+    import torch
+    makers.append(lambda: torch.ones(3, 1))
+except ImportError:
+    pass
+for make in makers:
+    try:
+        out = formula(graph=graph, ndata={"x": make()})
+        getattr(out, "numpy", lambda: None)()
+        print("ran")
+    except MemoryError as error:
+        said = str(error)
+        assert "'out'" in said and str(3 * 4 << 38) in said and "(3, 274877906944)" in said, said
+        print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() and set(done.stdout.split()) == {"refused"}, done.stdout + done.stderr
