@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *form_name(Form form) {
     static const char *const names[] = {
@@ -257,15 +258,28 @@ static Val shaped(Lower *w, Val v, Set set, const Type *t) {
     return ir_bcast(w->b->f, build_spread(w->b, v, set), t->dim, t->rank);
 }
 
+/* The combine's own shapes from those of `own`; false where they stay, or on a fault. */
+static bool widen(Lower *w, Val *own) {
+    Val next[REDUCER_MAX_STATE];
+    uint32_t n = w->r->num_state;
+    bool changed = false;
+    if (!region_inline(w->b, w->r->combine, own, n, next)) return false;
+    for (uint32_t k = 0; k < n; k++) {
+        const Type *t = type(w, next[k]), *before = type(w, own[k]);
+        changed |= t->rank != before->rank || memcmp(t->dim, before->dim, sizeof t->dim) != 0;
+        own[k] = next[k];
+    }
+    return changed;
+}
+
 /* A component may be narrower than what all meet in: of what it was repeated along, the first. Its own
  * shape is what combine makes of the lifted ones. */
 static void narrow_states(Lower *w, const Scanned *s) {
     Val own[2 * REDUCER_MAX_STATE];
     uint32_t n = w->r->num_state;
     for (uint32_t k = 0; k < 2 * n; k++) own[k] = s->x[k % n];
-    for (uint32_t round = 0; round < n; round++)
-        if (!region_inline(w->b, w->r->combine, own, n, own)) return;
-    if (type_numel(&s->shape) == 0) return; /* there is no first */
+    for (uint32_t round = 0; round < n && widen(w, own); round++) {}
+    if (w->b->f->status || type_numel(&s->shape) == 0) return; /* there is no first */
     for (uint32_t i = 0; i < s->num; i++) {
         const Type *t = type(w, build_strong(w->b, own[s->of[i]])), *whole = &s->shape;
         int64_t take[3 * MAX_RANK];

@@ -34,7 +34,7 @@ typedef struct {
 } Part;
 const char *form_name(Form form);
 
-enum { REDUCER_MAX_STATE = 64, REDUCER_MAX_MESSAGES = 16 };
+enum { REDUCER_MAX_STATE = 256, REDUCER_MAX_MESSAGES = 16 };
 enum { REDUCER_associative = 1, REDUCER_commutative = 2, REDUCER_deterministic = 4 };
 
 typedef struct Reducer Reducer;

@@ -159,13 +159,14 @@ static void find_mean(Arena *a, Reducer *r) {
 
 /* One name for the whole where its components have one; what came with a maximum is part of that. */
 static Form whole(const Reducer *r) {
-    uint64_t seen = 0, keys = 0;
+    uint64_t seen = 0;
+    bool keys[N] = {false};
     for (uint32_t k = 0; k < r->num_state; k++)
         if (r->part[k].form == FORM_weighted || r->part[k].form == FORM_affine)
-            keys |= UINT64_C(1) << r->part[k].key;
+            keys[r->part[k].key] = true;
     for (uint32_t k = 0; k < r->num_state; k++) {
         Form form = r->part[k].form;
-        if (form != FORM_first && form != FORM_last && !(keys >> k & 1)) seen |= 1u << form;
+        if (form != FORM_first && form != FORM_last && !keys[k]) seen |= 1u << form;
     }
     return seen & (seen - 1) ? FORM_mixed : (Form)__builtin_ctzll(seen);
 }

@@ -505,8 +505,8 @@ def test_states_of_any_length():
     out = kernel_of(own)(graph=SMALL, edge={"m": m})
     np.testing.assert_allclose(out[1], np.mean(m[:3] ** 39) + np.sum(m[:3] ** 7))
     assert proof(own) == "componentwise-additive"
-    with pytest.raises(NotImplementedError, match="65 state components, 1 to 64 are possible"):
-        proof(reducer((0.0,) * 65, lambda a, b: a, lambda m: (m,) * 65, lambda s: s[0]))
+    with pytest.raises(NotImplementedError, match="257 state components, 1 to 256 are possible"):
+        proof(reducer((0.0,) * 257, lambda a, b: a, lambda m: (m,) * 257, lambda s: s[0]))
 
 
 def test_the_variant_is_of_name_flags_and_configuration():

@@ -459,3 +459,44 @@ def test_node_values_are_refused():
     graph = tg.Graph.from_coo([0], [0])
     with pytest.raises(NotImplementedError, match="prod.*node values reduce to one value"):
         tg.formula("y = prod(node.x)")(graph=graph, ndata={"x": np.ones(1)})
+
+
+def test_many_components():
+    """Each component takes from its neighbour; one more than a word has bits, and a few more."""
+    n = 70
+
+    class Ring(tg.Reducer):
+        def identity(self):
+            return (0.5,) * n
+
+        def lift(self, m):
+            return tuple(m * (1 + i / n) for i in range(n))
+
+        def combine(self, left, right):
+            return tuple(left[i] * 0.5 + right[i] * left[(i + 1) % n] for i in range(n))
+
+        def finalize(self, state):
+            return state[0] + state[n - 1]
+
+    class Kernel(tg.MessagePassing):
+        reducer = Ring()
+
+        def edge(self, src, dst, edge):
+            return src.x
+
+    src = np.array([2, 0, 1, 2])
+    graph = tg.Graph.from_coo(src, np.zeros(4, int), num_src=3, num_dst=1)
+    kernel = Kernel()
+    x = torch.tensor([0.3, -0.8, 1.1], dtype=torch.float64, requires_grad=True)
+
+    def folded(v):
+        state = torch.full((n,), 0.5, dtype=torch.float64)
+        for s in src:
+            lifted = v[s] * (1 + torch.arange(n, dtype=torch.float64) / n)
+            state = state * 0.5 + lifted * state.roll(-1)
+        return state[0] + state[n - 1]
+
+    assert torch.allclose(kernel(graph=graph, src={"x": x})[0], folded(x), rtol=1e-12)
+    (got,) = torch.autograd.grad(kernel(graph=graph, src={"x": x}).sum(), x)
+    (want,) = torch.autograd.grad(folded(x), x)
+    assert torch.allclose(got, want, rtol=1e-11)
