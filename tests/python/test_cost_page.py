@@ -29,10 +29,10 @@ N, E = 3, 5
         ("out = max(edge.x)", 8 * E),
         ("out = softmax(sum(edge.x, axis=-1), edge.x)", (4 + 4 + 8) * E),
         ("out = sum(sum(edge.x, axis=-1))", (4 + 1) * E),
-        ("out = sum(edge.x @ W)", (2 * 4 * 2 + 2) * E),
+        ("out = sum(exp(edge.x @ W))", (2 * 4 * 2 + 2 + 2) * E),
         ("out = sum(src.x[1:3])", 2 * E),
         ("out = exp(dst.x)", 4 * N),
-        ("out = sum(exp(W)[:, 0] * edge.x)", 8 + 8 * E),
+        ("out = sum(exp(exp(W)[:, 0] * edge.x))", 8 + 12 * E),
         ("out = sum(exp(src.x))", 4 * N + 4 * E),  # once a node
         ("out = sum(src.x @ W)", 2 * 4 * 2 * N + 2 * E),
     ],
