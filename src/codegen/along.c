@@ -126,6 +126,8 @@ static View score_view(Emit *e, const Acc *a) {
 
 static V score_load(Emit *e, const Acc *a, int cell, Block b) {
     View w = score_view(e, a);
+    if (e->lane.of_rows)
+        return cell_load(e, cell, emit_row_block(e, view_index(&w, b.number - KEY_LANES)));
     return view_load(e, &w, cell_source(e, cell), b);
 }
 

@@ -278,7 +278,19 @@ Block emit_fixed_block(Emit *e, int64_t n, int64_t number) {
 
 Block emit_scalar_block(Emit *e) { return emit_fixed_block(e, 1, 0); }
 
+Block emit_row_block(Emit *e, int64_t i) {
+    return (Block){.n = EDGE_LANES,
+                   .number = KEY_LANES + i,
+                   .lanes = EDGE_LANES,
+                   .count = EDGE_LANES,
+                   .offset = emit_i64(e, i * EDGE_LANES)};
+}
+
 void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
+    if (e->lane.of_rows) {
+        for (int64_t i = 0; i < n; i++) fn(e, emit_row_block(e, i), ctx);
+        return;
+    }
     if (emit_rolled(e, n)) {
         emit_block_loop(e, n, fn, ctx);
         return;

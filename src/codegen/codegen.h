@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 13 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 14 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {

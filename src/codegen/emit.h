@@ -134,6 +134,7 @@ typedef struct {
         LLVMValueRef edge, col, row;  /* index vectors */
         LLVMValueRef first, end, ids; /* of the tile: slots of positions; rows of its edges */
         LLVMValueRef limit;           /* position that no tile passes */
+        bool of_rows; /* a block is one element of EDGE_LANES rows, in cells too: rowlanes.c */
     } lane;
     LLVMTypeRef vt, vi; /* prim.h's VT and VI of the operation at hand */
 } Emit;
@@ -202,6 +203,7 @@ Block emit_scalar_block(Emit *e);
 /* fn for each block of n features: unrolled where few, else a loop and the tail. */
 typedef void BlockFn(Emit *e, Block b, void *ctx);
 void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx);
+Block emit_row_block(Emit *e, int64_t i); /* element i, where lane.of_rows */
 Block emit_fixed_block(Emit *e, int64_t n, int64_t number);
 void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx); /* a loop in any case */
 /* fn for each of num rows, from row 0 up: unrolled, or a loop. */
@@ -351,6 +353,8 @@ void tile_sweep(Emit *e, LLVMValueRef last); /* before a sweep up to `last` */
 /* The group [first, last) of the row into the accumulators. */
 void tile_group(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last);
 bool tile_takes_groups(const Emit *e, const Acc *a); /* not edge after edge */
+LLVMValueRef tile_place(Emit *e, Val v, int64_t i,
+                        LLVMValueRef number); /* where v's element i lies */
 /* Element i of the group of `count` edges from `number` in the tile on, added up to EDGE_LANES lanes. */
 LLVMValueRef tile_group_lanes(Emit *e, const Acc *a, int64_t i, LLVMValueRef number,
                               LLVMValueRef count);

@@ -3,7 +3,8 @@
  * Where each of that many rows has no more edges than a group, their edges make one tile, and their sums
  * one vector: a row's group is folded to EDGE_LANES lanes as ever, and the halving trees of all rows run
  * side by side, halves of two rows in a vector, then quarters of four, and so on. A row's additions are
- * those of tile.c, in its order. What the rows give is computed in lanes of rows. */
+ * those of tile.c, in its order. Accumulators that take edge after edge do so with a row in each lane of
+ * their cells. What the rows give is computed in lanes of rows. */
 #include "codegen/prim_llvm.h"
 
 #include <stddef.h>
@@ -21,15 +22,22 @@ static bool is_of_lanes(const Emit *e, Val v) {
     case CLASS_elem: return true;
     case CLASS_shape: return op != OP_take && op != OP_put;
     case CLASS_along: return op == OP_degree || op == OP_iota || op == OP_gather || op == OP_reduce;
-    case CLASS_frame: return op == OP_input || op == OP_constant;
+    case CLASS_frame: return op == OP_input || op == OP_constant || op == OP_result;
     }
     return false;
 }
 
-static bool has_sums_alone(const Emit *e) {
+static bool has_few(const Emit *e, const Acc *a) {
+    for (int k = 0; k < 3; k++)
+        if (a->cell[k] != NO_CELL && e->cells.data[a->cell[k]].n > FEW_FEATURES) return false;
+    return true;
+}
+
+static bool are_of_rows(const Emit *e) {
     for (uint32_t k = 0; k < e->accs.len; k++) {
         const Acc *a = &e->accs.data[k];
-        if (a->slot || a->level != LEVEL_edge || !tile_takes_groups(e, a)) return false;
+        bool no = a->slot || a->puts || a->kind == ACC_scan || a->level != LEVEL_edge;
+        if (no || !has_few(e, a)) return false;
     }
     return e->accs.len > 0;
 }
@@ -44,7 +52,7 @@ bool rowlanes_can(const Emit *e) {
         if (!is_of_lanes(e, v) || e->info[v].n > FEW_FEATURES) return false;
         sum += e->info[v].n;
     }
-    return sum <= FEW_VECTORS && has_sums_alone(e);
+    return sum <= FEW_VECTORS && are_of_rows(e);
 }
 
 /* ---- trees side by side ---- */
@@ -120,12 +128,112 @@ static void add_up(Emit *e, Rows *r) {
         memo_put(e, anchor, KEY_LANES + r->element, ADD(none, tree(e, r, 0, EDGE_LANES)));
 }
 
+/* ---- accumulators that take edge after edge ---- */
+
+enum { MOST_CELLS = 5 };
+
+/* An accumulator's cells: what is kept of a row, num_states of them, then what one step hands on. */
+typedef struct {
+    int cell[MOST_CELLS];
+    uint32_t num, num_states;
+    V own[MOST_CELLS]; /* where they lie else */
+} Cells;
+
+static Cells cells_of(const Acc *a) {
+    Cells c = {0};
+    for (int k = 0; k < 3; k++)
+        if (a->cell[k] != NO_CELL) c.cell[c.num++] = a->cell[k];
+    c.num_states = c.num;
+    if (a->kind == ACC_softmax) c.cell[c.num++] = a->weight, c.cell[c.num++] = a->scale;
+    return c;
+}
+
+static Cells cells_open(Emit *e, const Acc *a) {
+    Cells c = cells_of(a);
+    for (uint32_t k = 0; k < c.num; k++) {
+        Cell *cell = &e->cells.data[c.cell[k]];
+        c.own[k] = cell->ptr;
+        cell->ptr = emit_room(e, e->i8, cell->n * EDGE_LANES * dtype_size(cell->dtype));
+    }
+    return c;
+}
+
+static void cells_close(Emit *e, const Cells *c) {
+    for (uint32_t k = 0; k < c->num; k++) e->cells.data[c->cell[k]].ptr = c->own[k];
+}
+
+/* Operand v on edge `k` of each row, `number` being the rows' first edges in the tile. */
+static void take_operand(Emit *e, Val v, V number, V k) {
+    Dtype d = (Dtype)ir_type(e->f, v)->dtype;
+    V bytes = emit_add(e, number, emit_splat(e, k, EDGE_LANES));
+    bytes = emit_mul(e, bytes, emit_const(e, DT_i64, (uint64_t)dtype_size(d), EDGE_LANES));
+    memo_put(e, v, KEY_filled, e->args);
+    for (int64_t i = 0; i < e->info[v].n; i++)
+        memo_put(e, v, KEY_LANES + i,
+                 emit_gather(e, tile_place(e, v, i, emit_i64(e, 0)), bytes, d, EDGE_LANES));
+}
+
+/* A step of the rows that have an edge `k`; the others keep what they had. */
+static void step(Emit *e, const Acc *a, const Cells *c, V there) {
+    V old[3][FEW_FEATURES];
+    for (uint32_t s = 0; s < c->num_states; s++)
+        for (int64_t i = 0; i < e->cells.data[c->cell[s]].n; i++)
+            old[s][i] = cell_load(e, c->cell[s], emit_row_block(e, i));
+    acc_step(e, a);
+    for (uint32_t s = 0; s < c->num_states; s++)
+        for (int64_t i = 0; i < e->cells.data[c->cell[s]].n; i++) {
+            Block b = emit_row_block(e, i);
+            cell_store(e, c->cell[s], b, SEL(there, cell_load(e, c->cell[s], b), old[s][i]));
+        }
+}
+
+/* The results, as lanes_eval looks for them. */
+static void give(Emit *e, const Acc *a) {
+    for (Val v = a->anchor; v < ir_count(e->f); v++) {
+        const Node *n = ir_node(e->f, v);
+        bool part = n->op == OP_result && n->args[0] == a->anchor;
+        int cell = v == a->anchor && a->kind == ACC_reduce ? a->cell[0]
+                   : part                                  ? a->cell[n->attr.index]
+                                                           : NO_CELL;
+        if (cell == NO_CELL || !e->info[v].live) continue;
+        for (int64_t i = 0; i < e->info[v].n; i++)
+            memo_put(e, v, KEY_LANES + i, cell_load(e, cell, emit_row_block(e, i)));
+    }
+}
+
+static V together(Emit *e, const V *element) {
+    V x = LLVMConstNull(LLVMVectorType(e->i64, EDGE_LANES));
+    for (unsigned l = 0; l < EDGE_LANES; l++)
+        x = LLVMBuildInsertElement(e->builder, x, element[l], LLVMConstInt(e->i32, l, false), "");
+    return x;
+}
+
+static void edge_after_edge(Emit *e, const Rows *r) {
+    const Node *n = ir_node(e->f, r->a->anchor);
+    V number = together(e, r->number), count = together(e, r->count);
+    V most =
+        emit_call(e, "llvm.vector.reduce.smax", (LLVMTypeRef[]){LLVMTypeOf(count)}, 1, &count, 1);
+    Cells cells = cells_open(e, r->a);
+    e->lane.of_rows = true;
+    acc_init(e, r->a);
+    Loop l = emit_loop(e, emit_i64(e, 0), most, emit_i64(e, 1));
+    for (uint32_t k = 0; k < n->num_args; k++) take_operand(e, n->args[k], number, l.index);
+    V there = LLVMBuildICmp(e->builder, LLVMIntSLT, emit_splat(e, l.index, EDGE_LANES), count, "");
+    step(e, r->a, &cells, there);
+    emit_loop_end(e, &l);
+    acc_finish(e, r->a);
+    give(e, r->a);
+    e->lane.of_rows = false;
+    cells_close(e, &cells);
+}
+
 static void whole_block(Emit *e, V row) {
     e->row = row;
     Rows r = rows_open(e, row);
     for (uint32_t k = 0; k < e->accs.len; k++) {
         r.a = &e->accs.data[k];
-        add_up(e, &r);
+        if (tile_takes_groups(e, r.a)) add_up(e, &r);
+        else edge_after_edge(e, &r);
     }
     lanes_at_rows(e, row);
     for (uint32_t k = 0; k < e->f->results.len; k++)

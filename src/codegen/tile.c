@@ -31,7 +31,7 @@ static int64_t element_size(const Emit *e, Val v) {
 }
 
 /* Element i of the edge at `number` in the tile, and those after it. */
-static V place(Emit *e, Val v, int64_t i, V number) {
+V tile_place(Emit *e, Val v, int64_t i, V number) {
     Info *info = &e->info[v];
     LLVMTypeRef element = LLVMGetElementType(lanes_type(e, (Dtype)ir_type(e->f, v)->dtype));
     if (!info->tile) info->tile = emit_room(e, element, info->n * room(e));
@@ -42,13 +42,14 @@ static V place(Emit *e, Val v, int64_t i, V number) {
 static void keep_value(Emit *e, Val v, V number) {
     Dtype d = (Dtype)ir_type(e->f, v)->dtype;
     for (int64_t i = 0; i < e->info[v].n; i++)
-        emit_store(e, place(e, v, i, number), d, lanes_eval(e, v, i), EDGE_LANES, EDGE_LANES,
+        emit_store(e, tile_place(e, v, i, number), d, lanes_eval(e, v, i), EDGE_LANES, EDGE_LANES,
                    (unsigned)dtype_size(d));
 }
 
 static V take_lanes(Emit *e, Val v, int64_t i, V number) {
     Dtype d = (Dtype)ir_type(e->f, v)->dtype;
-    return emit_load(e, place(e, v, i, number), d, EDGE_LANES, EDGE_LANES, (unsigned)dtype_size(d));
+    return emit_load(e, tile_place(e, v, i, number), d, EDGE_LANES, EDGE_LANES,
+                     (unsigned)dtype_size(d));
 }
 
 /* ---- what a phase sweeps ---- */
@@ -212,7 +213,7 @@ typedef struct {
 static V one_element(Emit *e, int64_t i, void *ctx) {
     const One *one = ctx;
     Dtype d = (Dtype)ir_type(e->f, one->v)->dtype;
-    return emit_load(e, place(e, one->v, i, one->number), d, 1, 1, (unsigned)dtype_size(d));
+    return emit_load(e, tile_place(e, one->v, i, one->number), d, 1, 1, (unsigned)dtype_size(d));
 }
 
 static void one_block(Emit *e, Block b, void *ctx) {
