@@ -1,117 +1,176 @@
-/* matmul: x = a_0 b_0, then x = fma(a_k, b_k, x) with k rising, for a vector of columns at a time.
+/* matmul: x = a_0 b_0, then x = fma(a_k, b_k, x) with k rising, for a tile of rows and vectors of columns.
  *
- * Each step spreads one element of a and multiplies it with a run of b's row. Where that is much code
- * the steps are a loop, so that no load of a weight is invariant in the loops outside: hoisted, there are
- * more of them than registers. */
+ * Each step spreads one element of a row of a and multiplies it with a run of b's row. A tile's sums are
+ * in registers, and a panel of columns serves all rows before the next one is met, so what is read of b
+ * stays in cache. Where steps are much code they are a loop, so that no load of a weight is invariant in
+ * the loops outside: hoisted, there are more of them than registers. */
 #include "codegen/prim_llvm.h"
 
-enum { TILE = 8, UNROLLED = 64, FEW_ROWS = 4 };
+enum {
+    MOST_COLUMNS = 8,
+    FEW_COLUMNS = 4,
+    MOST_ROWS = 8,
+    MOST_SUMS = 16,
+    UNROLLED = 64,
+    FEW_ROWS = 4
+};
 
 typedef struct {
-    View a, b;           /* [rows.., K] and [rows.., K, N]: see sides() */
-    View a_rows, b_rows; /* the row's number -> its elements */
+    View a, b;                 /* [batch.., M, K] and [batch.., K, N] */
+    View a_batches, b_batches; /* a batch's number -> its first element */
     Source a_source, b_source;
-    int64_t num_rows, inner, width;
-    int64_t a_step, b_step, b_stride; /* along k, along k, along the columns */
+    int64_t num_batches, rows, inner, width;
+    int64_t a_row, a_step, b_step, b_stride; /* along rows; along k, along k, along the columns */
     Dtype dtype;
     int cell;
-    LLVMValueRef row, column; /* at hand: the row, the tile's first column */
+    LLVMValueRef batch, row, column; /* at hand: the batch, the tile's first row and column */
 } Matmul;
+
+/* Of rows and vectors of columns; first_block: its number, 0 where only whole blocks follow. */
+typedef struct {
+    int rows, num;
+    int64_t first_block;
+} Tile;
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/* One step of the tile: num vectors of columns; first: x = a b. */
-static void tile_step(Emit *e, const Matmul *m, LLVMValueRef k, LLVMValueRef *x, int num,
-                      int64_t first_block, bool first) {
+/* The columns' elements of b in row k. */
+static void load_columns(Emit *e, const Matmul *m, Tile t, LLVMValueRef k, LLVMValueRef *y) {
     unsigned lanes = emit_lanes(e, m->width);
-    LLVMValueRef a_at = emit_add(e, view_element(e, &m->a_rows, m->row), emit_i64(e, m->a.offset));
-    LLVMValueRef b_at = emit_add(e, view_element(e, &m->b_rows, m->row), emit_i64(e, m->b.offset));
-    a_at = emit_add(e, a_at, emit_mul(e, k, emit_i64(e, m->a_step)));
-    b_at = emit_add(e, b_at, emit_mul(e, k, emit_i64(e, m->b_step)));
-    b_at = emit_add(e, b_at, emit_mul(e, m->column, emit_i64(e, m->b_stride)));
-    Source a = view_advance(e, m->a_source, a_at, 1);
-    LLVMValueRef scale = emit_splat(e, emit_load(e, a.ptr, m->dtype, 1, 1, a.align), lanes);
+    LLVMValueRef at =
+        emit_add(e, view_element(e, &m->b_batches, m->batch), emit_i64(e, m->b.offset));
+    at = emit_add(e, at, emit_mul(e, k, emit_i64(e, m->b_step)));
+    at = emit_add(e, at, emit_mul(e, m->column, emit_i64(e, m->b_stride)));
     View run = {.rank = 1, .dim = {m->width}, .stride = {m->b_stride}};
-    int64_t columns = least(m->width - first_block * lanes, num * (int64_t)lanes);
+    int64_t columns = least(m->width - t.first_block * lanes, t.num * (int64_t)lanes);
     uint64_t reach = (uint64_t)((columns - 1) * m->b_stride + 1);
-    Source b = view_advance(e, m->b_source, b_at, reach);
-    for (int t = 0; t < num; t++) {
-        int64_t left = m->width - (first_block + t) * lanes;
+    Source b = view_advance(e, m->b_source, at, reach);
+    for (int c = 0; c < t.num; c++) {
+        int64_t left = m->width - (t.first_block + c) * lanes;
         Block block = {.n = m->width,
-                       .number = t,
+                       .number = c,
                        .lanes = lanes,
                        .count = left < lanes ? (unsigned)left : lanes,
-                       .offset = emit_i64(e, t * (int64_t)lanes)};
-        LLVMValueRef y = view_load(e, &run, b, block);
-        x[t] = first ? MUL(scale, y) : FMA(scale, y, x[t]);
+                       .offset = emit_i64(e, c * (int64_t)lanes)};
+        y[c] = view_load(e, &run, b, block);
     }
 }
 
-static void steps_rolled(Emit *e, const Matmul *m, LLVMValueRef *x, int num, int64_t first_block) {
+static LLVMValueRef load_scale(Emit *e, const Matmul *m, int row, LLVMValueRef k) {
+    LLVMValueRef at =
+        emit_add(e, view_element(e, &m->a_batches, m->batch), emit_i64(e, m->a.offset));
+    LLVMValueRef number = emit_add(e, m->row, emit_i64(e, row));
+    at = emit_add(e, at, emit_mul(e, number, emit_i64(e, m->a_row)));
+    at = emit_add(e, at, emit_mul(e, k, emit_i64(e, m->a_step)));
+    Source a = view_advance(e, m->a_source, at, 1);
+    return emit_splat(e, emit_load(e, a.ptr, m->dtype, 1, 1, a.align), emit_lanes(e, m->width));
+}
+
+/* One step of the tile; first: x = a b. */
+static void tile_step(Emit *e, const Matmul *m, Tile t, LLVMValueRef k, LLVMValueRef *x,
+                      bool first) {
+    LLVMValueRef y[MOST_COLUMNS];
+    load_columns(e, m, t, k, y);
+    for (int r = 0; r < t.rows; r++) {
+        LLVMValueRef scale = load_scale(e, m, r, k), *sum = x + r * t.num;
+        for (int c = 0; c < t.num; c++)
+            sum[c] = first ? MUL(scale, y[c]) : FMA(scale, y[c], sum[c]);
+    }
+}
+
+static void steps_rolled(Emit *e, const Matmul *m, Tile t, LLVMValueRef *x) {
     LLVMTypeRef type = emit_vec(e, m->dtype, emit_lanes(e, m->width));
-    LLVMValueRef temp[TILE];
-    for (int t = 0; t < num; t++) {
-        temp[t] = emit_temp(e, type);
-        LLVMBuildStore(e->builder, x[t], temp[t]);
+    LLVMValueRef temp[MOST_SUMS];
+    int num = t.rows * t.num;
+    for (int i = 0; i < num; i++) {
+        temp[i] = emit_temp(e, type);
+        LLVMBuildStore(e->builder, x[i], temp[i]);
     }
     Loop l = emit_loop(e, emit_i64(e, 1), emit_i64(e, m->inner), emit_i64(e, 1));
-    for (int t = 0; t < num; t++) x[t] = LLVMBuildLoad2(e->builder, type, temp[t], "");
-    tile_step(e, m, l.index, x, num, first_block, false);
-    for (int t = 0; t < num; t++) LLVMBuildStore(e->builder, x[t], temp[t]);
+    for (int i = 0; i < num; i++) x[i] = LLVMBuildLoad2(e->builder, type, temp[i], "");
+    tile_step(e, m, t, l.index, x, false);
+    for (int i = 0; i < num; i++) LLVMBuildStore(e->builder, x[i], temp[i]);
     emit_loop_end(e, &l);
-    for (int t = 0; t < num; t++) x[t] = LLVMBuildLoad2(e->builder, type, temp[t], "");
+    for (int i = 0; i < num; i++) x[i] = LLVMBuildLoad2(e->builder, type, temp[i], "");
 }
 
-/* Columns [m->column, ..): first_block is their block's number, 0 where only whole blocks follow. */
-static void tile(Emit *e, const Matmul *m, int num, int64_t first_block) {
-    LLVMValueRef x[TILE];
-    unsigned lanes = emit_lanes(e, m->width);
-    tile_step(e, m, emit_i64(e, 0), x, num, first_block, true);
-    if (m->inner * num > UNROLLED) {
-        steps_rolled(e, m, x, num, first_block);
+static void store_row(Emit *e, const Matmul *m, Tile t, int row, LLVMValueRef *sum) {
+    int64_t lanes = emit_lanes(e, m->width), size = dtype_size(m->dtype);
+    LLVMValueRef at = emit_add(e, emit_mul(e, m->batch, emit_i64(e, m->rows)), m->row);
+    at = emit_mul(e, emit_add(e, at, emit_i64(e, row)), emit_i64(e, m->width));
+    at = emit_mul(e, emit_add(e, at, m->column), emit_i64(e, size));
+    LLVMValueRef ptr = emit_at(e, cell_pointer(e, m->cell), at);
+    for (int c = 0; c < t.num; c++) {
+        int64_t left = m->width - (t.first_block + c) * lanes;
+        LLVMValueRef to = emit_at(e, ptr, emit_i64(e, c * lanes * size));
+        emit_store_lanes(e, to, m->dtype, sum[c], (unsigned)lanes, (unsigned)least(left, lanes));
+    }
+}
+
+static void tile(Emit *e, const Matmul *m, Tile t) {
+    LLVMValueRef x[MOST_SUMS];
+    tile_step(e, m, t, emit_i64(e, 0), x, true);
+    if (m->inner * t.rows * t.num > UNROLLED) {
+        steps_rolled(e, m, t, x);
     } else {
-        for (int64_t k = 1; k < m->inner; k++)
-            tile_step(e, m, emit_i64(e, k), x, num, first_block, false);
+        for (int64_t k = 1; k < m->inner; k++) tile_step(e, m, t, emit_i64(e, k), x, false);
     }
-    LLVMValueRef at = emit_add(e, emit_mul(e, m->row, emit_i64(e, m->width)), m->column);
-    LLVMValueRef ptr = cell_pointer(e, m->cell);
-    ptr = emit_at(e, ptr, emit_mul(e, at, emit_i64(e, dtype_size(m->dtype))));
-    for (int t = 0; t < num; t++) {
-        int64_t left = m->width - (first_block + t) * lanes;
-        unsigned count = left < lanes ? (unsigned)left : lanes;
-        LLVMValueRef to = emit_at(e, ptr, emit_i64(e, t * (int64_t)lanes * dtype_size(m->dtype)));
-        emit_store_lanes(e, to, m->dtype, x[t], lanes, count);
-    }
+    for (int r = 0; r < t.rows; r++) store_row(e, m, t, r, x + r * t.num);
 }
 
-static void one_row(Emit *e, LLVMValueRef row, void *ctx) {
+/* All rows' part in the columns from m->column on. */
+static void panel(Emit *e, Matmul *m, Tile t) {
+    int64_t sums = e->target->num_vectors / 2, most = least(MOST_ROWS, sums / t.num);
+    t.rows = (int)(m->rows == 1 || most < 1 ? 1 : least(m->rows, most));
+    int64_t whole = m->rows / t.rows * t.rows;
+    if (whole > t.rows) {
+        Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole), emit_i64(e, t.rows));
+        m->row = l.index;
+        tile(e, m, t);
+        emit_loop_end(e, &l);
+    } else {
+        m->row = emit_i64(e, 0);
+        tile(e, m, t);
+    }
+    m->row = emit_i64(e, whole);
+    t.rows = (int)(m->rows - whole);
+    if (t.rows) tile(e, m, t);
+}
+
+/* Vectors of columns at a time: all of a few, else as many as leave room for rows. */
+static int columns_at_once(const Matmul *m, int64_t num) {
+    if (m->rows == 1) return (int)least(num, MOST_COLUMNS);
+    return num <= FEW_COLUMNS ? (int)num : FEW_COLUMNS / 2;
+}
+
+static void one_batch(Emit *e, LLVMValueRef batch, void *ctx) {
     Matmul *m = ctx;
-    m->row = row;
-    unsigned lanes = emit_lanes(e, m->width);
-    int64_t num = emit_num_blocks(e, m->width), whole = m->width / lanes / TILE * TILE;
-    if (num > TILE) {
-        Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole * lanes),
-                           emit_i64(e, TILE * (int64_t)lanes));
+    m->batch = batch;
+    int64_t lanes = emit_lanes(e, m->width), num = emit_num_blocks(e, m->width);
+    Tile t = {.num = columns_at_once(m, num)};
+    int64_t whole = m->width / lanes / t.num * t.num;
+    if (num > t.num) {
+        Loop l =
+            emit_loop(e, emit_i64(e, 0), emit_i64(e, whole * lanes), emit_i64(e, t.num * lanes));
         m->column = l.index;
-        tile(e, m, TILE, 0);
+        panel(e, m, t);
         emit_loop_end(e, &l);
     } else {
         whole = 0;
     }
     m->column = emit_i64(e, whole * lanes);
-    if (num > whole) tile(e, m, (int)(num - whole), whole);
+    if (num > whole) panel(e, m, (Tile){.num = (int)(num - whole), .first_block = whole});
 }
 
-/* Row number -> element, over the leading axes and the rows' own; b has no axis of rows. */
 static void sides(Emit *e, Val v, Matmul *m) {
     int r = m->a.rank;
-    m->a_rows = view_axes(&m->a, 0, r - 1);
-    m->b_rows = view_axes(&m->b, 0, r - 1);
-    m->b_rows.dim[r - 2] = m->a.dim[r - 2];
-    m->b_rows.stride[r - 2] = 0;
-    m->num_rows = view_numel(&m->a_rows);
+    m->a_batches = view_axes(&m->a, 0, r - 2);
+    m->b_batches = view_axes(&m->b, 0, r - 2);
+    m->num_batches = view_numel(&m->a_batches);
+    m->rows = m->a.dim[r - 2];
     m->inner = m->a.dim[r - 1];
     m->width = m->b.dim[r - 1];
+    m->a_row = m->a.stride[r - 2];
     m->a_step = m->a.stride[r - 1];
     m->b_step = m->b.stride[r - 2];
     m->b_stride = m->b.stride[r - 1];
@@ -189,5 +248,5 @@ void matmul_fill(Emit *e, Val v) {
     m.a = factor_view(e, turned ? b : a, turned);
     m.a_source = view_source(e, m.a.base);
     sides(e, v, &m);
-    emit_each(e, m.num_rows, m.num_rows <= FEW_ROWS, one_row, &m);
+    emit_each(e, m.num_batches, m.num_batches * m.rows <= FEW_ROWS, one_batch, &m);
 }
