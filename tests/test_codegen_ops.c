@@ -2,6 +2,8 @@
  * bits as the interpreter's, on nodes, on edges and on `all`. */
 #include "codegen_run.h"
 
+#include "base/pool.h"
+
 #include <stdio.h>
 
 static const World plain = {"plain", 12, 9, 60, 13, false};
@@ -347,12 +349,50 @@ static void large_dense_values(void **state) {
     ir_free(f);
 }
 
+/* Work that is cut into shares: every kind of loop over pieces, with pieces left over, and what is no loop. */
+static Fn *program_of_shares(Dtype d, int64_t rows) {
+    Fn *f = bipartite();
+    Val x = ir_input(f, "x", type_of(d, SET_ALL, 2, (int64_t[]){rows, 333}));
+    Val w = ir_input(f, "w", type_of(d, SET_ALL, 2, (int64_t[]){333, 37}));
+    Val stack = ir_input(f, "stack", type_of(d, SET_ALL, 3, (int64_t[]){7, 21, 45}));
+    Val wide = ir_bcast(f, ir_fmax(f, x, 2), (int64_t[]){333, rows}, 2);
+    Val below = ir_exp(f, ir_sub(f, x, ir_transpose(f, wide, (int64_t[]){1, 0})));
+    ir_add_result(f, "product", ir_matmul(f, x, w));
+    ir_add_result(f, "turned",
+                  ir_matmul(f, ir_transpose(f, w, (int64_t[]){1, 0}),
+                            ir_transpose(f, below, (int64_t[]){1, 0})));
+    ir_add_result(f, "stacked", ir_matmul(f, stack, ir_transpose(f, stack, (int64_t[]){0, 2, 1})));
+    ir_add_result(f, "column", ir_matmul(f, x, ir_slice(f, w, (int64_t[]){0, 333, 1, 5, 1, 1})));
+    ir_add_result(f, "over rows", ir_fsum(f, below, 1));
+    ir_add_result(f, "over columns", ir_fsum(f, below, 2));
+    ir_add_result(f, "few", ir_fsum(f, stack, 6));
+    ir_add_result(f, "share",
+                  ir_div(f, x, ir_bcast(f, ir_fsum(f, below, 3), (int64_t[]){rows, 333}, 2)));
+    ir_add_result(f, "pair", ir_concat(f, (Val[]){below, x}, 2, 1));
+    ir_add_result(f, "running", ir_cumsum(f, below, 1, false));
+    ir_add_result(f, "positive", ir_lt(f, ir_neg(f, x), below));
+    return f;
+}
+
+static void in_shares(void **state) {
+    (void)state;
+    for (int d = DT_f32; d <= DT_f64; d++)
+        for (int threads = 1; threads < 4; threads += 2)
+            for (int odd = 0; odd < 2; odd++) {
+                Fn *f = program_of_shares((Dtype)d, 400 - 13 * odd);
+                pool_set_num_threads(threads);
+                check_program("shares", f, &plain, (Check){.fill = FILL_noise, .odd = odd});
+                pool_set_num_threads(0);
+                ir_free(f);
+            }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operation),       cmocka_unit_test(every_cast),
         cmocka_unit_test(a_lone_lane_of_a_cast), cmocka_unit_test(random_features),
         cmocka_unit_test(sums_of_minus_zero),    cmocka_unit_test(runs_across_rows),
-        cmocka_unit_test(large_dense_values),
+        cmocka_unit_test(large_dense_values),    cmocka_unit_test(in_shares),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

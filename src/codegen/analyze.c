@@ -155,7 +155,7 @@ static bool has_no_cell(const Emit *e, Val v) {
 static CellHome home_of(const Emit *e, Val v) {
     const Info *i = &e->info[v];
     bool at_end = level_of(e, v) == LEVEL_last || e->kernel->rows == SET_ALL;
-    if (at_end && emit_rolled(e, i->n)) return CELL_slot;
+    if (e->num_shares || (at_end && emit_rolled(e, i->n))) return CELL_slot;
     return i->crosses && level_of(e, v) == LEVEL_row ? CELL_row : CELL_local;
 }
 
@@ -272,6 +272,7 @@ Status analyze_run(Emit *e) {
     e->max_unroll = e->target->num_vectors / 2;
     for (Val v = 1; v < ir_count(e->f); v++)
         if (e->info[v].live) note_user(e, v);
+    stage_choose(e);
     scan_find_kept(e);
     for (Val v = 1; v < ir_count(e->f); v++) note_puts(e, v);
     find_absorbed(e);

@@ -298,10 +298,19 @@ void emit_blocks(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
     for (int64_t k = 0; k < emit_num_blocks(e, n); k++) fn(e, emit_fixed_block(e, n, k), ctx);
 }
 
+static void tail_block(Emit *e, Block b, BlockFn *fn, void *ctx, bool of_one_share) {
+    If only = {0};
+    if (of_one_share) only = emit_if(e, emit_is_first_share(e));
+    fn(e, b, ctx);
+    if (of_one_share) emit_if_end(e, &only);
+}
+
 void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
     unsigned lanes = emit_lanes(e, n);
     int64_t whole = n / lanes;
-    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole * lanes), emit_i64(e, lanes));
+    LLVMValueRef size = emit_i64(e, lanes);
+    Share share = emit_share(e, whole);
+    Loop l = emit_loop(e, emit_mul(e, share.first, size), emit_mul(e, share.last, size), size);
     Block b = {.n = n,
                .number = e->next_loop--,
                .lanes = lanes,
@@ -310,7 +319,8 @@ void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx) {
                .rolled = true};
     fn(e, b, ctx);
     emit_loop_end(e, &l);
-    if (whole * lanes < n) fn(e, emit_fixed_block(e, n, whole), ctx);
+    if (whole * lanes < n) tail_block(e, emit_fixed_block(e, n, whole), fn, ctx, share.taken);
+    emit_share_end(e, share);
 }
 
 void emit_each(Emit *e, int64_t num, bool unrolled, EachFn *fn, void *ctx) {
@@ -318,10 +328,32 @@ void emit_each(Emit *e, int64_t num, bool unrolled, EachFn *fn, void *ctx) {
         for (int64_t r = 0; r < num; r++) fn(e, emit_i64(e, r), ctx);
         return;
     }
-    Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, num), emit_i64(e, 1));
+    Share share = emit_share(e, num);
+    Loop l = emit_loop(e, share.first, share.last, emit_i64(e, 1));
     fn(e, l.index, ctx);
     emit_loop_end(e, &l);
+    emit_share_end(e, share);
 }
+
+/* ---- shares ---- */
+
+LLVMValueRef emit_is_first_share(Emit *e) {
+    return LLVMBuildICmp(e->builder, LLVMIntEQ, e->share.index, emit_i64(e, 0), "");
+}
+
+static LLVMValueRef share_start(Emit *e, LLVMValueRef index, int64_t num) {
+    LLVMValueRef all = emit_mul(e, index, emit_i64(e, num));
+    return LLVMBuildUDiv(e->builder, all, emit_i64(e, e->num_shares), "");
+}
+
+Share emit_share(Emit *e, int64_t num) {
+    if (!e->share.open) return (Share){emit_i64(e, 0), emit_i64(e, num), false};
+    e->share.open = false;
+    LLVMValueRef next = emit_add(e, e->share.index, emit_i64(e, 1));
+    return (Share){share_start(e, e->share.index, num), share_start(e, next, num), true};
+}
+
+void emit_share_end(Emit *e, Share share) { e->share.open |= share.taken; }
 
 /* ---- memo ---- */
 

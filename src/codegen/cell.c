@@ -78,3 +78,26 @@ Source cell_source(Emit *e, int cell) {
     const Cell *c = &e->cells.data[cell];
     return (Source){ptr, c->dtype, cell_padded(e, c), (unsigned)dtype_size(c->dtype)};
 }
+
+typedef struct {
+    int cell;
+    LLVMValueRef other;
+    bool in;
+} Transfer;
+
+static void transfer_block(Emit *e, Block b, void *ctx) {
+    const Transfer *t = ctx;
+    Cell *c = &e->cells.data[t->cell];
+    LLVMValueRef own = c->ptr;
+    c->ptr = t->in ? t->other : own;
+    LLVMValueRef value = cell_load(e, t->cell, b);
+    c->ptr = t->in ? own : t->other;
+    cell_store(e, t->cell, b, value);
+    c->ptr = own;
+}
+
+void cell_transfer(Emit *e, int cell, LLVMValueRef other, bool in) {
+    cell_pointer(e, cell);
+    Transfer t = {cell, other, in};
+    emit_blocks(e, e->cells.data[cell].n, transfer_block, &t);
+}

@@ -117,6 +117,8 @@ static Status build(Job *job) {
     job->image.slot_size = e->slot_size;
     job->image.block_edges = e->block_edges;
     job->image.block_bytes = e->block_bytes;
+    job->image.num_shares = (uint64_t)e->num_shares;
+    job->image.num_stages = st || !e->num_shares ? 0 : (uint64_t)stage_count(e);
     arena_free(a);
     if (st) return st;
     if (is_valid(job)) return ST_OK;

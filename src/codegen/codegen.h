@@ -79,6 +79,10 @@ typedef struct {
     /* Where block_edges is not 0 rows() also needs, behind a slot's slot_size bytes, block_bytes for each
      * block_edges edges of the longest row, the rest of the division included. */
     uint64_t block_edges, block_bytes;
+    /* Where num_stages is not 0 the kernel lives on `all` alone and has no entry but part, and a slot that
+     * all tasks share: for each stage p in order, part(p, 0, share, 0, NULL, slot) of every share, in any
+     * order and at once. */
+    uint64_t num_stages, num_shares;
     unsigned char *bytes; /* malloc'ed; the caller frees with free() */
 } Image;
 

@@ -120,6 +120,7 @@ typedef struct {
     uint64_t edge_size;                            /* of an edge's place; 0: nothing is kept */
     bool rows_in_lanes;                            /* short rows, by rowlanes.c */
     uint64_t block_edges, block_bytes, block_room; /* codegen.h; room: where in a slot edges lie */
+    int64_t num_shares;                            /* stage.c; 0: not in stages */
 
     /* the function at hand */
     LLVMValueRef function, args, row, row_begin, row_end, pos, edge, col, state, slot;
@@ -136,6 +137,10 @@ typedef struct {
         LLVMValueRef limit;           /* position that no tile passes */
         bool of_rows; /* a block is one element of EDGE_LANES rows, in cells too: rowlanes.c */
     } lane;
+    struct {                /* stage.c: of the task at hand */
+        LLVMValueRef index; /* its share */
+        bool open;          /* the next loop is cut */
+    } share;
     LLVMTypeRef vt, vi; /* prim.h's VT and VI of the operation at hand */
 } Emit;
 
@@ -210,6 +215,16 @@ void emit_block_loop(Emit *e, int64_t n, BlockFn *fn, void *ctx); /* a loop in a
 typedef void EachFn(Emit *e, LLVMValueRef row, void *ctx);
 void emit_each(Emit *e, int64_t num, bool unrolled, EachFn *fn, void *ctx);
 
+/* Of num pieces of work those of the share at hand: all of them, but in the outermost loop of a stage
+ * that is cut. What is no loop of pieces is the first share's. */
+typedef struct {
+    LLVMValueRef first, last;
+    bool taken;
+} Share;
+Share emit_share(Emit *e, int64_t num);
+void emit_share_end(Emit *e, Share share);
+LLVMValueRef emit_is_first_share(Emit *e); /* i1 */
+
 /* ---- memo ---- */
 enum { KEY_pointer = INT64_MIN, KEY_filled, KEY_copied };
 #define KEY_LANES (INT64_C(1) << 40) /* and the element's number: lanes.c */
@@ -239,7 +254,7 @@ uint64_t cell_padded(const Emit *e, const Cell *c); /* elements */
 uint64_t cell_bytes(const Emit *e, const Cell *c);
 LLVMValueRef cell_pointer(Emit *e, int cell); /* makes a local one on first use */
 Source cell_source(Emit *e, int cell);
-/* From other memory into the cell, or back: kernel.c. */
+/* From other memory into the cell, or back. */
 void cell_transfer(Emit *e, int cell, LLVMValueRef other, bool in);
 
 /* ---- elem.c ---- */
@@ -250,6 +265,8 @@ LLVMValueRef elem_cast(Emit *e, LLVMValueRef value, Dtype from, Dtype to, unsign
 LLVMValueRef emit_eval(Emit *e, Val v, Block b);
 /* Fills the cells that evaluating v here needs and evaluates its scalars: before a loop over v. */
 void emit_ensure(Emit *e, Val v);
+void emit_ensure_operands(Emit *e, Val v);
+void eval_fill(Emit *e, Val v);                /* its cell, the operands being ready */
 LLVMValueRef eval_row_pointer(Emit *e, Val v); /* of an input, a gathered one, or a take, here */
 /* Byte offsets of the block's elements, over axes `first` and on of t, in a row of any strides. */
 LLVMValueRef eval_strided_offsets(Emit *e, int buffer, const Type *t, int first, Block b);
@@ -279,11 +296,15 @@ uint64_t view_reach(const View *w);
 View view_coalesce(const View *w);
 
 /* ---- shape.c, fold.c, scan.c, matmul.c: values made in memory ---- */
-void shape_fill(Emit *e, Val v); /* concat, pad */
-void fold_fill(Emit *e, Val v);  /* fsum, fmax */
-void scan_fill(Emit *e, Val v);  /* cumsum */
+void shape_fill(Emit *e, Val v);        /* concat, pad */
+void fold_fill(Emit *e, Val v);         /* fsum, fmax */
+void scan_fill(Emit *e, Val v);         /* cumsum */
+bool fold_splits(const Emit *e, Val v); /* its outermost loop is one of pieces */
 LLVMValueRef fold_neutral(Emit *e, Dtype d, bool max, unsigned lanes);
 void matmul_fill(Emit *e, Val v);
+bool matmul_splits(const Emit *e, Val v);
+/* The number of the result that a matmul is filled into, which then has no use but that; else -1. */
+int matmul_result(const Emit *e, Val v);
 void matmul_copy(Emit *e, Val factor);                      /* fills its copy */
 Val matmul_vector_side(const Emit *e, Val v, bool *turned); /* whose rows make the vectors */
 
@@ -381,7 +402,13 @@ void outer_open(Emit *e, Acc *a);
 void outer_step(Emit *e, const Acc *a, LLVMValueRef number);
 void outer_close(Emit *e, const Acc *a, LLVMValueRef count);
 
+/* ---- stage.c: kernels on `all` in shares ---- */
+void stage_choose(Emit *e);
+int64_t stage_count(const Emit *e);
+void stage_emit(Emit *e, int stage);
+
 /* ---- kernel.c ---- */
+void kernel_store_all(Emit *e, Val v); /* to every result that is v, on `all` */
 extern const char *const entry_names[NUM_ENTRIES];
 extern const char *const entry_nothing; /* stands in for those that are missing */
 void kernel_emit(Emit *e);

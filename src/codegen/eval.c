@@ -142,7 +142,7 @@ static void fill_block(Emit *e, Block b, void *ctx) {
     cell_store(e, e->info[v].cell, b, value);
 }
 
-static void fill(Emit *e, Val v) {
+void eval_fill(Emit *e, Val v) {
     Op op = ir_op(e->f, v);
     if (op == OP_fsum || op == OP_fmax) fold_fill(e, v);
     else if (op == OP_concat || op == OP_pad) shape_fill(e, v);
@@ -158,12 +158,17 @@ static bool is_ready(const Emit *e, Val v) {
     return op == OP_result || op_is_reduction(op) || memo_get(e, v, KEY_filled);
 }
 
+void emit_ensure_operands(Emit *e, Val v) {
+    const Node *n = ir_node(e->f, v);
+    for (uint32_t k = 0; n->op != OP_gather && k < n->num_args; k++) emit_ensure(e, n->args[k]);
+}
+
 void emit_ensure(Emit *e, Val v) {
     if (is_ready(e, v)) return;
     const Node *n = ir_node(e->f, v);
-    for (uint32_t k = 0; n->op != OP_gather && k < n->num_args; k++) emit_ensure(e, n->args[k]);
+    emit_ensure_operands(e, v);
     memo_put(e, v, KEY_filled, e->args);
-    if (e->info[v].cell != NO_CELL) fill(e, v);
+    if (e->info[v].cell != NO_CELL) eval_fill(e, v);
     else if (e->info[v].n == 1) emit_eval(e, v, emit_scalar_block(e));
     else if (n->op == OP_take && table_is_memory(e, v)) eval_row_pointer(e, v);
 }

@@ -123,11 +123,13 @@ static void result_across(Emit *e, LLVMValueRef i, void *ctx) {
     store_result(e, f, i, fold_across(e, f, source));
 }
 
+static bool has_few(const Emit *e, const Fold *f) {
+    return view_numel(&f->kept) * emit_num_blocks(e, f->n) <= UNROLLED;
+}
+
 static void all_across(Emit *e, Fold *f) {
-    int64_t num = view_numel(&f->kept);
-    bool few = num * emit_num_blocks(e, f->n) <= UNROLLED;
     if (f->direct) store_result(e, f, emit_i64(e, 0), fold_across(e, f, (Source){0}));
-    else emit_each(e, num, few, result_across, f);
+    else emit_each(e, view_numel(&f->kept), has_few(e, f), result_across, f);
 }
 
 /* ---- along ---- */
@@ -185,7 +187,7 @@ static void identity_block(Emit *e, Block b, void *ctx) {
 }
 
 /* The operand's axes, sorted into those that stay and those summed away. */
-static void split_axes(Emit *e, Val v, const View *w, Fold *f) {
+static void split_axes(const Emit *e, Val v, const View *w, Fold *f) {
     const Node *n = ir_node(e->f, v);
     uint32_t next = 0;
     f->kept.offset = w->offset;
@@ -205,7 +207,7 @@ static bool goes_across(const Fold *f) {
     return neighbours && (f->n >= ENOUGH_ACROSS || view_numel(&f->kept) <= 4);
 }
 
-void fold_fill(Emit *e, Val v) {
+static Fold fold_of(const Emit *e, Val v) {
     Val x = ir_arg(e->f, v, 0);
     Fold f = {.x = x,
               .max = ir_op(e->f, v) == OP_fmax,
@@ -214,11 +216,22 @@ void fold_fill(Emit *e, Val v) {
               .dtype = (Dtype)ir_type(e->f, v)->dtype};
     View w = view_of(e, x);
     split_axes(e, v, &w, &f);
+    return f;
+}
+
+bool fold_splits(const Emit *e, Val v) {
+    Fold f = fold_of(e, v);
+    if (f.n == 0 || e->info[v].n == 0 || f.direct) return false;
+    return goes_across(&f) ? !has_few(e, &f) : emit_rolled(e, e->info[v].n);
+}
+
+void fold_fill(Emit *e, Val v) {
+    Fold f = fold_of(e, v);
     if (f.n == 0 || e->info[v].n == 0) {
         emit_blocks(e, e->info[v].n, identity_block, &f);
         return;
     }
-    if (!f.direct) f.source = view_source(e, w.base);
+    if (!f.direct) f.source = view_source(e, view_of(e, f.x).base);
     if (f.direct || goes_across(&f)) all_across(e, &f);
     else emit_blocks(e, e->info[v].n, along_block, &f);
 }

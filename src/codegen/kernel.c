@@ -56,6 +56,7 @@ static void function_begin(Emit *e, const char *name, const char *shape) {
     e->args = LLVMGetParam(e->function, 0);
     e->row = e->row_begin = e->row_end = e->pos = e->edge = e->col = e->state = e->slot = NULL;
     e->seed = e->block_first = NULL;
+    e->share.open = false;
     uint32_t num_buffers = e->f->inputs.len + e->f->results.len;
     memset(e->data, 0, num_buffers * sizeof *e->data);
     memset(e->stride, 0, num_buffers * (MAX_RANK + 1) * sizeof *e->stride);
@@ -89,31 +90,8 @@ static void use_state(Emit *e, CellHome home, LLVMValueRef state, LLVMValueRef f
     }
 }
 
-typedef struct {
-    int cell;
-    LLVMValueRef other;
-    bool in;
-} Transfer;
-
-static void transfer_block(Emit *e, Block b, void *ctx) {
-    const Transfer *t = ctx;
-    Cell *c = &e->cells.data[t->cell];
-    LLVMValueRef own = c->ptr;
-    c->ptr = t->in ? t->other : own;
-    LLVMValueRef value = cell_load(e, t->cell, b);
-    c->ptr = t->in ? own : t->other;
-    cell_store(e, t->cell, b, value);
-    c->ptr = own;
-}
-
 static void transfer(Emit *e, int cell, LLVMValueRef state, bool in) {
     cell_transfer(e, cell, cell_in(e, &e->cells.data[cell], state), in);
-}
-
-void cell_transfer(Emit *e, int cell, LLVMValueRef other, bool in) {
-    cell_pointer(e, cell);
-    Transfer t = {cell, other, in};
-    emit_blocks(e, e->cells.data[cell].n, transfer_block, &t);
 }
 
 /* Small cells into this function's own, large ones where they are. */
@@ -228,6 +206,11 @@ static void store_result(Emit *e, uint32_t k, LLVMValueRef at) {
     if (at) s.ptr = emit_at(e, s.ptr, emit_mul(e, at, emit_i64(e, bytes)));
     emit_ensure(e, v);
     emit_blocks(e, e->info[v].n, store_block, &s);
+}
+
+void kernel_store_all(Emit *e, Val v) {
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        if (e->f->results.data[k].val == v) store_result(e, k, NULL);
 }
 
 static bool is_level(const Emit *e, Val v, Level level) { return level_of(e, v) == level; }
@@ -504,10 +487,10 @@ static void emit_rows(Emit *e) {
 /* ---- split rows ---- */
 
 /* body for each phase, chosen by a run-time number. */
-static void for_phases(Emit *e, LLVMValueRef phase, void (*body)(Emit *e, int phase)) {
+static void for_phases(Emit *e, LLVMValueRef phase, int64_t num, void (*body)(Emit *e, int phase)) {
     LLVMBasicBlockRef done = LLVMAppendBasicBlockInContext(e->context, e->function, "done");
-    LLVMValueRef choice = LLVMBuildSwitch(e->builder, phase, done, e->kernel->num_phases);
-    for (int p = 0; p < (int)e->kernel->num_phases; p++) {
+    LLVMValueRef choice = LLVMBuildSwitch(e->builder, phase, done, (unsigned)num);
+    for (int p = 0; p < (int)num; p++) {
         LLVMBasicBlockRef here = LLVMAppendBasicBlockInContext(e->context, e->function, "");
         LLVMAddCase(choice, emit_i64(e, p), here);
         LLVMPositionBuilderAtEnd(e->builder, here);
@@ -531,7 +514,7 @@ static void emit_begin(Emit *e) {
     use_state(e, CELL_row, param(e, 3), NULL);
     once(e);
     find_row(e, param(e, 2));
-    for_phases(e, param(e, 1), begin_phase);
+    for_phases(e, param(e, 1), e->kernel->num_phases, begin_phase);
     function_end(e);
 }
 
@@ -558,7 +541,7 @@ static void emit_part(Emit *e) {
     once(e);
     if (in_edge_lanes(e)) tile_open(e, param(e, 4));
     find_row(e, param(e, 2));
-    for_phases(e, param(e, 1), part_phase);
+    for_phases(e, param(e, 1), e->kernel->num_phases, part_phase);
     slots_close(e);
     function_end(e);
 }
@@ -568,7 +551,7 @@ static void merge_phase(Emit *e, int phase) { for_row_accs(e, phase, acc_merge);
 static void emit_merge(Emit *e) {
     function_begin(e, entry_names[ENTRY_merge], "pipp");
     use_state(e, CELL_row, param(e, 2), param(e, 3));
-    for_phases(e, param(e, 1), merge_phase);
+    for_phases(e, param(e, 1), e->kernel->num_phases, merge_phase);
     function_end(e);
 }
 
@@ -585,7 +568,7 @@ static void emit_finish(Emit *e) {
     use_state(e, CELL_slot, param(e, 4), NULL);
     once(e);
     find_row(e, param(e, 2));
-    for_phases(e, param(e, 1), finish_phase);
+    for_phases(e, param(e, 1), e->kernel->num_phases, finish_phase);
     finish_streams(e);
     function_end(e);
 }
@@ -616,6 +599,15 @@ static void emit_end(Emit *e) {
     function_end(e);
 }
 
+static void emit_stages(Emit *e) {
+    function_begin(e, entry_names[ENTRY_part], "piiiipp");
+    use_state(e, CELL_slot, param(e, 6), NULL);
+    e->share.index = param(e, 3);
+    for_phases(e, param(e, 1), stage_count(e), stage_emit);
+    finish_streams(e);
+    function_end(e);
+}
+
 /* What entries that this kernel has no use for share. */
 static void emit_nothing(Emit *e) {
     function_begin(e, entry_nothing, "p");
@@ -631,6 +623,7 @@ void kernel_emit(Emit *e) {
         emit_finish(e);
     }
     if (e->kernel->has_slots) emit_slots(e);
-    emit_end(e);
+    if (e->num_shares) emit_stages(e);
+    else emit_end(e);
     emit_nothing(e);
 }

@@ -22,7 +22,7 @@ typedef struct {
     int64_t num_batches, rows, inner, width;
     int64_t a_row, a_step, b_step, b_stride; /* along rows; along k, along k, along the columns */
     Dtype dtype;
-    int cell;
+    int cell, result;                /* stored there, or to the result of that number */
     LLVMValueRef batch, row, column; /* at hand: the batch, the tile's first row and column */
 } Matmul;
 
@@ -31,6 +31,8 @@ typedef struct {
     int rows, num;
     int64_t first_block;
 } Tile;
+
+enum { SHARED_ROWS = 32 }; /* no fewer rows of a panel go to a share */
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -99,7 +101,10 @@ static void store_row(Emit *e, const Matmul *m, Tile t, int row, LLVMValueRef *s
     LLVMValueRef at = emit_add(e, emit_mul(e, m->batch, emit_i64(e, m->rows)), m->row);
     at = emit_mul(e, emit_add(e, at, emit_i64(e, row)), emit_i64(e, m->width));
     at = emit_mul(e, emit_add(e, at, m->column), emit_i64(e, size));
-    LLVMValueRef ptr = emit_at(e, cell_pointer(e, m->cell), at);
+    bool out = m->result >= 0;
+    LLVMValueRef ptr =
+        out ? buffer_data(e, (int)e->f->inputs.len + m->result) : cell_pointer(e, m->cell);
+    ptr = emit_at(e, ptr, at);
     for (int c = 0; c < t.num; c++) {
         int64_t left = m->width - (t.first_block + c) * lanes;
         LLVMValueRef to = emit_at(e, ptr, emit_i64(e, c * lanes * size));
@@ -118,23 +123,39 @@ static void tile(Emit *e, const Matmul *m, Tile t) {
     for (int r = 0; r < t.rows; r++) store_row(e, m, t, r, x + r * t.num);
 }
 
+/* Of the first `whole` rows. */
+static void tiles(Emit *e, Matmul *m, Tile t, int64_t whole) {
+    int64_t size = SHARED_ROWS / t.rows * t.rows, num = (whole + size - 1) / size;
+    Share share = emit_share(e, num);
+    LLVMValueRef last = emit_mul(e, share.last, emit_i64(e, size)), end = emit_i64(e, whole);
+    LLVMValueRef past = LLVMBuildICmp(e->builder, LLVMIntSGT, last, end, "");
+    last = LLVMBuildSelect(e->builder, past, end, last, "");
+    Loop l = emit_loop(e, emit_mul(e, share.first, emit_i64(e, size)), last, emit_i64(e, t.rows));
+    m->row = l.index;
+    tile(e, m, t);
+    emit_loop_end(e, &l);
+    emit_share_end(e, share);
+}
+
 /* All rows' part in the columns from m->column on. */
 static void panel(Emit *e, Matmul *m, Tile t) {
     int64_t sums = e->target->num_vectors / 2, most = least(MOST_ROWS, sums / t.num);
     t.rows = (int)(m->rows == 1 || most < 1 ? 1 : least(m->rows, most));
     int64_t whole = m->rows / t.rows * t.rows;
     if (whole > t.rows) {
-        Loop l = emit_loop(e, emit_i64(e, 0), emit_i64(e, whole), emit_i64(e, t.rows));
-        m->row = l.index;
-        tile(e, m, t);
-        emit_loop_end(e, &l);
+        tiles(e, m, t, whole);
     } else {
         m->row = emit_i64(e, 0);
         tile(e, m, t);
     }
     m->row = emit_i64(e, whole);
     t.rows = (int)(m->rows - whole);
-    if (t.rows) tile(e, m, t);
+    if (!t.rows) return;
+    If only = {0};
+    bool cut = e->share.open;
+    if (cut) only = emit_if(e, emit_is_first_share(e));
+    tile(e, m, t);
+    if (cut) emit_if_end(e, &only);
 }
 
 /* Vectors of columns at a time: all of a few, else as many as leave room for rows. */
@@ -235,9 +256,29 @@ static void take_vectors(Emit *e, Matmul *m, Val v, bool turned) {
     }
 }
 
+bool matmul_splits(const Emit *e, Val v) {
+    const Type *t = ir_type(e->f, v);
+    int64_t rows = t->dim[t->rank - 2],
+            all = type_numel(t) / (t->dim[t->rank - 1] ? t->dim[t->rank - 1] : 1);
+    bool none = e->info[ir_arg(e->f, v, 0)].n == 0 || e->info[ir_arg(e->f, v, 1)].n == 0;
+    return !none && !is_turned(e, v) && (all > rows ? all > FEW_ROWS : rows >= 2 * MOST_ROWS);
+}
+
+int matmul_result(const Emit *e, Val v) {
+    int found = -1;
+    bool plain = ir_op(e->f, v) == OP_matmul && !analyze_is_outer(e, v) && !e->info[v].uses;
+    if (!e->num_shares || !plain || e->info[ir_arg(e->f, v, 0)].n == 0) return -1;
+    for (uint32_t k = 0; k < e->f->results.len; k++) {
+        if (e->f->results.data[k].val != v) continue;
+        if (found >= 0) return -1;
+        found = (int)k;
+    }
+    return found;
+}
+
 void matmul_fill(Emit *e, Val v) {
     Val a = ir_arg(e->f, v, 0), b = ir_arg(e->f, v, 1);
-    Matmul m = {.cell = e->info[v].cell};
+    Matmul m = {.cell = e->info[v].cell, .result = matmul_result(e, v)};
     if (e->info[a].n == 0 || e->info[b].n == 0) {
         cell_zero(e, m.cell);
         return;
@@ -248,5 +289,6 @@ void matmul_fill(Emit *e, Val v) {
     m.a = factor_view(e, turned ? b : a, turned);
     m.a_source = view_source(e, m.a.base);
     sides(e, v, &m);
-    emit_each(e, m.num_batches, m.num_batches * m.rows <= FEW_ROWS, one_batch, &m);
+    bool few = m.num_batches * m.rows <= FEW_ROWS || m.num_batches == 1;
+    emit_each(e, m.num_batches, few, one_batch, &m);
 }

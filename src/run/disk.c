@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAGIC_SIZE = 8, FORMAT = 2, MAX_KEY = 1 << 24, MAX_CODE = 1 << 28, NAME_SIZE = 64 };
+enum { MAGIC_SIZE = 8, FORMAT = 3, MAX_KEY = 1 << 24, MAX_CODE = 1 << 28, NAME_SIZE = 64 };
 static const char magic[] = "tigacode";
 
 typedef struct {
@@ -26,7 +26,7 @@ typedef struct {
     uint64_t hash; /* of the whole file with this member 0 */
     uint64_t stamp, key_size, code_size;
     uint64_t entry[NUM_ENTRIES];
-    uint64_t row_state_size, slot_size, block_edges, block_bytes;
+    uint64_t row_state_size, slot_size, block_edges, block_bytes, num_stages, num_shares;
 } Header;
 
 static char default_folder[PATH_MAX];
@@ -142,6 +142,8 @@ static bool decode(const char *bytes, size_t size, const Key *key, uint64_t stam
                    .slot_size = h.slot_size,
                    .block_edges = h.block_edges,
                    .block_bytes = h.block_bytes,
+                   .num_stages = h.num_stages,
+                   .num_shares = h.num_shares,
                    .bytes = malloc(h.code_size ? h.code_size : 1)};
     if (!image.bytes) return false;
     memcpy(image.entry, h.entry, sizeof image.entry);
@@ -190,7 +192,9 @@ static bool write_file(int fd, const Key *key, uint64_t stamp, const Image *imag
                 .row_state_size = image->row_state_size,
                 .slot_size = image->slot_size,
                 .block_edges = image->block_edges,
-                .block_bytes = image->block_bytes};
+                .block_bytes = image->block_bytes,
+                .num_stages = image->num_stages,
+                .num_shares = image->num_shares};
     memcpy(h.magic, magic, MAGIC_SIZE);
     memcpy(h.entry, image->entry, sizeof h.entry);
     h.hash = file_hash(&h, key->bytes, image->bytes);

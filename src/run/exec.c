@@ -435,6 +435,8 @@ static Status run_code(Call *c, uint32_t k) {
                .whole_rows = kernel->whole_rows,
                .block_edges = step->loaded->block_edges,
                .block_bytes = step->loaded->block_bytes,
+               .num_stages = step->loaded->num_stages,
+               .num_shares = step->loaded->num_shares,
                .width = kw->width};
     return kw->num_staged ? run_staged(c, kw, &job) : sched_run(&job);
 }

@@ -86,6 +86,8 @@ Status image_load(const Image *image, const char *name, Loaded **out) {
                   .slot_size = image->slot_size,
                   .block_edges = image->block_edges,
                   .block_bytes = image->block_bytes,
+                  .num_stages = image->num_stages,
+                  .num_shares = image->num_shares,
                   .code_size = image->size};
     status = map_code(image, &l->pages, &l->mapped);
     if (status) {

@@ -10,6 +10,7 @@ typedef struct {
     KernelCode code;
     uint64_t row_state_size, slot_size; /* bytes */
     uint64_t block_edges, block_bytes;  /* Image's */
+    uint64_t num_stages, num_shares;    /* Image's */
     uint64_t code_size;
     void *pages;
     size_t mapped; /* bytes */

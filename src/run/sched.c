@@ -11,7 +11,9 @@
  *   last            slots merge by pairs of neighbours; end
  *
  * A kernel with staged sums does all but the last for one block of pieces after another, and adds the block's
- * edges after each; a slot takes its share of every block. */
+ * edges after each; a slot takes its share of every block.
+ *
+ * Kernels in stages are none of that: each stage is a loop over shares. */
 #include "run/sched.h"
 
 #include "base/pool.h"
@@ -287,7 +289,34 @@ static Sched plan_chunks(const Job *job) {
     return s;
 }
 
+/* ---- stages ---- */
+
+typedef struct {
+    const Job *job;
+    int64_t stage;
+    char *slot;
+} Shared;
+
+static void share_task(void *ctx, int64_t share) {
+    const Shared *s = ctx;
+    s->job->code->part(s->job->args, s->stage, 0, share, 0, NULL, s->slot);
+}
+
+static Status run_stages(const Job *job) {
+    Shared s = {.job = job};
+    Status status = ST_OK;
+    if (job->slot_size) {
+        s.slot = buf_alloc(job->slot_size, "intermediate values of dense work");
+        if (!s.slot) return ST_NOMEM;
+    }
+    for (; !status && s.stage < (int64_t)job->num_stages; s.stage++)
+        status = pool_run((int64_t)job->num_shares, share_task, &s);
+    buf_free(s.slot);
+    return status;
+}
+
 Status sched_run(const Job *job) {
+    if (job->num_stages) return run_stages(job);
     Sched s = plan_chunks(job);
     Status status = ST_OK;
     bool splits = job->csr && job->num_phases && job->csr->has_split && !job->whole_rows;

@@ -22,6 +22,7 @@ typedef struct {
     bool has_slots;
     bool whole_rows;                   /* no row is split */
     uint64_t block_edges, block_bytes; /* Image's */
+    uint64_t num_stages, num_shares;   /* Image's */
     int64_t
         width; /* elements of a row or an edge: below SMALL_WORK in all, the caller runs alone */
 } Job;
