@@ -93,6 +93,15 @@ def test_calls_from_eight_threads(power_law):
     assert len(results) == 8 and all(r == expected for r in results)
 
 
+@pytest.fixture
+def control_c():
+    """Python's own answer to SIGINT, also where the tests were started with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("control_c")
 def test_control_c_ends_a_call():
     graph = tg.Graph.regular(200_000, 32)
     x = torch.randn(200_000, 64)
