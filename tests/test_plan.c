@@ -230,6 +230,9 @@ static void what_kernels_cannot_hold_is_refused(void **state) {
     f = homogeneous();
     ir_add_result(f, "y", in_vec(f, "degree.r.src", H, 0));
     refused(f, "input 'degree.r.src'");
+    f = homogeneous();
+    ir_add_result(f, arena_printf(f->arena, "size.%s", f->sets.data[H].name), in_vec(f, "x", H, 0));
+    refused(f, "result 'size.");
 }
 
 /* ---- the table of programs ---- */

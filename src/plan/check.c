@@ -43,6 +43,16 @@ static bool is_stored(const Fn *f, Val v) {
     return !has_extent(t);
 }
 
+/* Kernels read facts, inputs and what others stored by name. */
+static Status check_names(Arena *scratch, const Fn *f, const char *role, const Binding *ends,
+                          uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        if (fact_map(scratch, f, ends[k].name) != MAP_NONE)
+            return err_set(ST_UNSUPPORTED, "%s '%s': the name is taken by a fact of the graph",
+                           role, ends[k].name);
+    return ST_OK;
+}
+
 static Status check_ends(Arena *scratch, const Fn *f) {
     for (uint32_t r = 0; r < f->relations.len; r++) {
         const Relation *rel = &f->relations.data[r];
@@ -50,11 +60,8 @@ static Status check_ends(Arena *scratch, const Fn *f) {
             return err_set(ST_UNSUPPORTED,
                            "relation '%s': a relation between edges is not supported", rel->name);
     }
-    for (uint32_t k = 0; k < f->inputs.len; k++)
-        if (fact_map(scratch, f, f->inputs.data[k].name) != MAP_NONE)
-            return err_set(ST_UNSUPPORTED, "input '%s': the name is taken by a fact of the graph",
-                           f->inputs.data[k].name);
-    return ST_OK;
+    Status st = check_names(scratch, f, "input", f->inputs.data, f->inputs.len);
+    return st ? st : check_names(scratch, f, "result", f->results.data, f->results.len);
 }
 
 Status plan_check(const Fn *f) {

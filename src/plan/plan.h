@@ -87,7 +87,7 @@ Plan *plan_run(Arena *takes, const Fn *f);
 
 /* ST_UNSUPPORTED, naming the operation, for what opt_prepare leaves that a kernel cannot hold: a dense
  * value with a set's extent that is not an input, a constant or a result; a relation between edges; an
- * input whose name is a fact's. */
+ * input or a result whose name is a fact's. */
 Status plan_check(const Fn *f);
 
 const char *plan_schedule(const Kernel *k);     /* its name: "feature-lanes" */
