@@ -376,11 +376,14 @@ TG_API char *tg_about(void);
 #endif
 
 #ifdef __cplusplus
-/* The array makers for C++: tg_f32(x, 3, 16). Where x is no pointer to const it stays so, or Clang warns. */
+/* The array makers for C++: tg_f32(x, 3, 16), of x[3][16] too. Where x is no pointer to const it stays so, or Clang
+ * warns. */
 template<class T, class U> struct tg_if_same_ {};
 template<class T> struct tg_if_same_<T, T> {
     typedef tg_array array;
 };
+template<class T, size_t N, class U> struct tg_if_same_<T[N], U> : tg_if_same_<T, U> {};
+template<class T, size_t N, class U> struct tg_if_same_<const T[N], U> : tg_if_same_<T, U> {};
 template<class... Dims> TG_NOT_READ_ tg_array tg_dense_of_(const void *p, tg_dtype dtype,
                                                            Dims... dims) {
     const int64_t shape[] = {static_cast<int64_t>(dims)..., 0};

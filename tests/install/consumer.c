@@ -40,6 +40,17 @@ static int formula(const tg_graph *g) {
            differs("dw", dw, want_dw, 5);
 }
 
+/* C's arrays of arrays, const or not, are memory like any. */
+static int arrays_of_arrays(const tg_graph *g) {
+    const float rows[3][1][2] = {{{1, 2}}, {{3, 4}}, {{5, 6}}}, want[] = {6, 8, 3, 4, 4, 6};
+    float out[3][1][2];
+    tg_program *p = tg_program_new("out = sum(src.x)");
+    const tg_arg args[] = {{"src.x", tg_f32(rows, 3, 1, 2)}, {"out", tg_f32(out, 3, 1, 2)}};
+    tg_status st = tg_run(p, g, TG_ARGS(args));
+    tg_program_free(p);
+    return st ? complain() : differs("out", &out[0][0][0], want, 6);
+}
+
 static int builder(const tg_graph *g) {
     const float want[] = {6, 3, 5};
     float out[3];
@@ -64,7 +75,7 @@ int main(void) {
         return 1;
     }
     tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
-    int wrong = formula(g) || builder(g);
+    int wrong = formula(g) || arrays_of_arrays(g) || builder(g);
     tg_graph_free(g);
     if (!wrong) puts("as expected");
     return wrong;
