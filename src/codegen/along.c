@@ -1,6 +1,7 @@
 /* Accumulators of the anchors.
  *
- *   reduce   s = s + m, from +0; bool and i32 count in i64
+ *   reduce   s = s + m, from +0; bool and i32 count in i64. A float sum of more than a few features takes
+ *            a product a b unrounded, s = fma(a, b, s): more exact, and an operation less
  *   rmax     the largest so far and how often it was met; a NaN beats every number and ties with NaN
  *   softmax  online (Milakov and Gimelshein): maximum m, weights l, weighted sum a, from (-inf, 0, 0).
  *            With m' the larger of m and s:  l = l t(m) + t(s),  a = a t(m) + v t(s),  t(x) = 1 where
@@ -12,7 +13,20 @@
 
 typedef LLVMValueRef V;
 
-static const Node *node_of(Emit *e, const Acc *a) { return ir_node(e->f, a->anchor); }
+static const Node *node_of(const Emit *e, const Acc *a) { return ir_node(e->f, a->anchor); }
+
+static bool sums_products(const Emit *e, const Acc *a) {
+    const Node *n = node_of(e, a), *x = ir_node(e->f, n->args[0]);
+    bool wide = a->kind == ACC_reduce && a->sums && !a->narrow && !a->puts;
+    return wide && x->op == OP_mul && x->num_args == 2;
+}
+
+uint32_t acc_operands(const Emit *e, const Acc *a, const Val **out) {
+    const Node *n = node_of(e, a);
+    if (sums_products(e, a)) n = ir_node(e->f, n->args[0]);
+    *out = n->args + a->scan.num_states;
+    return n->num_args - a->scan.num_states;
+}
 
 /* ---- init ---- */
 
@@ -56,6 +70,14 @@ static void reduce_block(Emit *e, Block b, void *ctx) {
     Dtype from = (Dtype)ir_type(e->f, x)->dtype, to = (Dtype)node_of(e, a)->types[0].dtype;
     V value = elem_cast(e, emit_eval(e, x, b), from, to, b.lanes);
     cell_store(e, a->cell[0], b, ADD(cell_load(e, a->cell[0], b), value));
+}
+
+static void product_block(Emit *e, Block b, void *ctx) {
+    const Acc *a = ctx;
+    const Val *x;
+    acc_operands(e, a, &x);
+    V left = emit_eval(e, x[0], b), right = emit_eval(e, x[1], b);
+    cell_store(e, a->cell[0], b, FMA(left, right, cell_load(e, a->cell[0], b)));
 }
 
 static void reduce_merge(Emit *e, Block b, void *ctx) {
@@ -186,10 +208,15 @@ void acc_step(Emit *e, const Acc *a) {
         table_sum(e, a, n->args[0]);
         return;
     }
-    for (uint32_t k = a->scan.num_states; k < n->num_args; k++) emit_ensure(e, n->args[k]);
+    const Val *operand;
+    uint32_t num = acc_operands(e, a, &operand);
+    for (uint32_t k = 0; k < num; k++) emit_ensure(e, operand[k]);
     switch (a->kind) {
     case ACC_scan: scan_step(e, a); break;
-    case ACC_reduce: emit_blocks(e, numel(e, a, 0), reduce_block, (void *)a); break;
+    case ACC_reduce:
+        emit_blocks(e, numel(e, a, 0), sums_products(e, a) ? product_block : reduce_block,
+                    (void *)a);
+        break;
     case ACC_rmax: emit_blocks(e, numel(e, a, 0), rmax_block, (void *)a); break;
     case ACC_softmax:
         emit_blocks(e, numel(e, a, 1), score_block, (void *)a);

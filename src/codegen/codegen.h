@@ -14,7 +14,7 @@ enum { CODEGEN_VERSION = 14 }; /* part of every cache key: raised when generated
 /* How a buffer's feature axes lie. */
 typedef enum {
     LAYOUT_rows, /* features dense and row major; only the stride between rows is a run-time value */
-    LAYOUT_dense,   /* the same, and rows follow each other: known to edge lanes alone */
+    LAYOUT_dense,   /* the same, and rows follow each other */
     LAYOUT_strided, /* every stride is a run-time value, of any sign */
     LAYOUT_streamed /* of results: dense rows of whole cache lines, which outgrow the cache */
 } Layout;

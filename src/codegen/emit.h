@@ -323,6 +323,7 @@ void table_sum_merge(Emit *e, const Acc *a);
 void table_sum_finish(Emit *e, const Acc *a);
 
 /* ---- along.c: accumulators ---- */
+uint32_t acc_operands(const Emit *e, const Acc *a, const Val **out); /* what a step takes in */
 void acc_init(Emit *e, const Acc *a);
 void acc_step(Emit *e, const Acc *a);
 void acc_merge(Emit *e, const Acc *a);

@@ -17,6 +17,10 @@ LLVMValueRef buffer_data(Emit *e, int buffer) {
 }
 
 LLVMValueRef buffer_stride(Emit *e, int buffer, int axis) {
+    if (axis == 0 && e->request->layout[buffer] == LAYOUT_dense) {
+        const Type *t = ir_type(e->f, e->f->inputs.data[buffer].val);
+        return emit_i64(e, type_numel(t) * dtype_size((Dtype)t->dtype));
+    }
     LLVMValueRef *slot = &e->stride[buffer * (MAX_RANK + 1) + axis];
     uint64_t at = (uint64_t)buffer * sizeof(Buffer) + offsetof(Buffer, stride) + 8 * (uint64_t)axis;
     if (!*slot) *slot = emit_argument(e, buffers(e), at, e->i64);

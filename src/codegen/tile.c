@@ -62,10 +62,10 @@ static bool is_swept(const Acc *a, int phase) {
 static void for_operands(Emit *e, int phase, void (*fn)(Emit *e, Val v, V number), V number) {
     uint8_t *seen = ARENA_ARRAY(e->arena, uint8_t, ir_count(e->f));
     for (uint32_t k = 0; k < e->accs.len; k++) {
-        const Acc *a = &e->accs.data[k];
-        const Node *n = ir_node(e->f, a->anchor);
-        for (uint32_t i = 0; is_swept(a, phase) && i < n->num_args; i++)
-            if (!seen[n->args[i]]++) fn(e, n->args[i], number);
+        const Val *operand;
+        uint32_t num = acc_operands(e, &e->accs.data[k], &operand);
+        for (uint32_t i = 0; is_swept(&e->accs.data[k], phase) && i < num; i++)
+            if (!seen[operand[i]]++) fn(e, operand[i], number);
     }
 }
 
@@ -254,9 +254,10 @@ uint64_t tile_bytes(const Emit *e) {
     uint64_t bytes = (uint64_t)room(e) * sizeof(int64_t); /* the rows' numbers */
     for (uint32_t k = 0; k < e->accs.len; k++) {
         const Acc *a = &e->accs.data[k];
-        const Node *n = ir_node(e->f, a->anchor);
-        for (uint32_t i = 0; a->level == LEVEL_edge && i < n->num_args; i++)
-            bytes += (uint64_t)(e->info[n->args[i]].n * room(e) * element_size(e, n->args[i]));
+        const Val *operand;
+        uint32_t num = acc_operands(e, a, &operand);
+        for (uint32_t i = 0; a->level == LEVEL_edge && i < num; i++)
+            bytes += (uint64_t)(e->info[operand[i]].n * room(e) * element_size(e, operand[i]));
     }
     return bytes;
 }

@@ -250,20 +250,19 @@ static Status bind(Call *c) {
 
 /* ---- code ---- */
 
+/* An eighth of the cache is the streams'. */
 static bool outgrows_cache(const Call *c, const KernelWires *kw) {
     double bytes = 0;
     for (uint32_t k = 0; k < kw->num_gathered; k++)
         bytes +=
             (double)c->domain->set_size[kw->gathered[k].set] * (double)kw->gathered[k].row_bytes;
-    return bytes > (double)c->exec->l2_bytes;
+    return bytes > 0.875 * (double)c->exec->l2_bytes;
 }
 
-/* What does not matter to a kernel's code makes no variant of its own. What kernels store is dense. */
-static Layout layout_for(const Call *c, const Kernel *k, uint32_t wire) {
+/* What kernels store is dense. */
+static Layout layout_for(const Call *c, uint32_t wire) {
     bool given = c->exec->wiring.wires[wire].kind == WIRE_input;
-    Layout layout = given ? c->slots[wire].layout : LAYOUT_dense;
-    bool matters = k->schedule == SCHEDULE_edge_lanes || layout == LAYOUT_strided;
-    return matters ? layout : LAYOUT_rows;
+    return given ? c->slots[wire].layout : LAYOUT_dense;
 }
 
 /* Whether a result of the call is stored past the cache. */
@@ -289,7 +288,7 @@ static Status prepare_step(Call *c, uint32_t k) {
     uint8_t *layout = c->layouts + kw->first_flag;
     for (uint32_t i = 0; i < kw->num_buffers; i++)
         layout[i] = i < kw->num_inputs
-                        ? layout_for(c, kw->kernel, kw->wire[i])
+                        ? layout_for(c, kw->wire[i])
                         : layout_of_result(c, kw->kernel, i - kw->num_inputs, kw->wire[i]);
     if (kw->kernel->map == MAP_NONE) return ST_OK;
     Status status = csr_of(c, kw->kernel->map, &step->csr);

@@ -114,3 +114,13 @@ def test_stacked_layers_in_one_formula():
         torch.autograd.grad(out, leaves, cotangent), torch.autograd.grad(expected, leaves, cotangent), strict=True
     ):
         torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("features", [5, 16, 33])
+def test_a_wide_sum_takes_products_unrounded(features):
+    """(1 + e)^2 on top of minus what it rounds to is e^2."""
+    near = np.float32(1 + 2**-12)
+    graph = tg.Graph.from_csr([0, 2], [0, 1], num_src=2)
+    x = np.repeat(np.array([[-near * near], [near]], np.float32), features, 1)
+    out = tg.formula("out = sum(edge.w * src.x)")(graph=graph, src={"x": x}, edge={"w": np.array([1, near], np.float32)})
+    assert out.tolist() == [[2.0**-24] * features]
