@@ -9,6 +9,8 @@
 #include "opt/fold.h"
 #include "opt/rewrite.h"
 
+#include <string.h>
+
 typedef const Rewrite *Ctx;
 
 static const Type *out_type(Ctx r) { return r->node->types; }
@@ -137,6 +139,78 @@ static Val clean_sum(Ctx r) { return is_const(r, 0, 0) ? ir_const(r->f, *out_typ
 
 static Val clean_row_scan(Ctx r) { return rewrite_body(r, opt_clean); }
 
+/* The results of the old program's scan that something asks for. */
+static uint8_t *asked_of(Ctx r, Val scan) {
+    Arena *a = r->f->arena;
+    uint8_t *live = ir_live(a, r->from);
+    uint8_t *asked = ARENA_ARRAY(a, uint8_t, ir_node(r->from, scan)->num_results);
+    for (Val v = scan + 1; v < ir_count(r->from); v++) {
+        const Node *n = ir_node(r->from, v);
+        if (live[v] && n->op == OP_result && n->args[0] == scan) asked[n->attr.index] = 1;
+    }
+    return asked;
+}
+
+/* Adds the states that what is asked for depends on, of any edge; of a tree, of the part that is merged. */
+static void ask_states(Arena *a, const Scan *s, uint8_t *asked) {
+    for (bool more = true; more;) {
+        uint8_t *live = ARENA_ARRAY(a, uint8_t, ir_count(s->body));
+        more = false;
+        for (uint32_t k = 0; k < s->body->results.len; k++)
+            live[s->body->results.data[k].val] |= asked[k];
+        for (Val v = ir_count(s->body) - 1; v > 0; v--)
+            for (uint32_t k = 0; live[v] && k < ir_node(s->body, v)->num_args; k++)
+                live[ir_arg(s->body, v, k)] = 1;
+        uint32_t num = s->num_states * (s->flags & SCAN_tree ? 2 : 1);
+        for (uint32_t k = 0; k < num; k++) {
+            uint8_t *state = &asked[k % s->num_states];
+            more |= live[s->body->inputs.data[k].val] && !*state;
+            *state |= live[s->body->inputs.data[k].val];
+        }
+    }
+}
+
+/* The scan without the rest. A scan has a state. */
+static Val scan_asked(Fn *f, Val scan, const uint8_t *asked) {
+    const Fn *body = ir_scan_of(ir_node(f, scan)).body;
+    Scan s = ir_scan_of(ir_node(f, scan));
+    Fn *b = ir_new(arena_new(), "body");
+    Val *memo = ARENA_ARRAY(b->arena, Val, ir_count(body));
+    Val *operands = ARENA_ARRAY(b->arena, Val, body->inputs.len);
+    uint32_t num[2] = {0, 0};
+    for (uint32_t k = 0; k < body->inputs.len; k++) {
+        const Binding *in = &body->inputs.data[k];
+        bool state = k < s.num_states, paired = state || s.flags & SCAN_tree;
+        if (paired && !asked[k % s.num_states]) continue;
+        memo[in->val] = ir_input(b, in->name, *ir_type(body, in->val));
+        operands[num[0] + num[1]] = ir_arg(f, scan, k);
+        num[!state]++;
+    }
+    for (uint32_t k = 0; k < body->results.len; k++)
+        if (asked[k])
+            ir_add_result(b, body->results.data[k].name,
+                          ir_copy(b, body, body->results.data[k].val, memo));
+    s = (Scan){s.map, s.flags, num[0], num[1], b};
+    Val v = ir_row_scan(f, &s, operands);
+    ir_free(b);
+    return v;
+}
+
+/* Of a scan: each result asks for the same smaller scan, since equal ones are one. */
+static Val clean_result(Ctx r) {
+    if (arg_op(r, 0) != OP_row_scan) return 0;
+    Scan s = ir_scan_of(ir_node(r->f, r->args[0]));
+    uint8_t *asked = asked_of(r, r->node->args[0]);
+    uint32_t place = 0, index = r->node->attr.index;
+    ask_states(r->f->arena, &s, asked);
+    if (!memchr(asked, 1, s.num_states)) {
+        asked[0] = 1;
+        ask_states(r->f->arena, &s, asked);
+    }
+    for (uint32_t k = 0; k < index; k++) place += asked[k];
+    return ir_part(r->f, scan_asked(r->f, r->args[0], asked), place);
+}
+
 /* Their types say that it is one set. */
 static Val clean_enter(Ctx r) { return arg_op(r, 0) == OP_leave ? inner(r, 0) : clean_splat(r); }
 
@@ -170,6 +244,7 @@ static Val (*const rules[NUM_OPS])(Ctx r) = {
     [OP_gather] = clean_gather,
     [OP_reduce] = clean_sum,
     [OP_row_scan] = clean_row_scan,
+    [OP_result] = clean_result,
     [OP_enter] = clean_enter,
     [OP_leave] = clean_leave,
 };
