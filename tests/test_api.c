@@ -118,6 +118,32 @@ static void test_unbound_outputs_are_not_computed(void **state) {
     tg_graph_free(g);
 }
 
+/* The results that are not named leave the program, and take what they alone need with them. */
+static void test_what_runs_has_the_results_named_alone(void **state) {
+    (void)state;
+    Results r;
+    tg_arg all[NUM_ARGS];
+    bind_all(all, &r);
+    tg_graph *g = tg_graph_csr(3, 3, row_ptr, col_idx);
+    tg_program *dp = gradient_of(weighted_sum), *typed = tg_program_typed(dp, all, NUM_ARGS);
+    const tg_arg forward[] = {all[0], all[1], all[2], all[3]},
+                 backward[] = {all[0], all[1], all[2], all[4], all[5], all[6]};
+    for (int k = 0; k < 2; k++) {
+        memset(&r, 0, sizeof r);
+        if (tg_run(k ? typed : dp, g, TG_ARGS(forward))) fail_msg("%s", tg_errmsg());
+        assert_int_equal(tg_run(k ? typed : dp, g, all, NUM_ARGS - 2), TG_OK); /* cot.out, unused */
+        assert_int_equal(tg_run(k ? typed : dp, g, TG_ARGS(backward)), TG_OK);
+        assert_results(&r);
+    }
+    char *shown = tg_ir(dp, "domain");
+    assert_non_null(strstr(shown, "\"grad.src.x\""));
+    assert_null(strstr(shown, "\"out\""));
+    tg_free(shown);
+    tg_program_free(typed);
+    tg_program_free(dp);
+    tg_graph_free(g);
+}
+
 /* A gradient of a gradient: d/dx of sum((sum x)^2) twice, on 0->0, 1->0, 2->1. */
 static void test_second_gradient(void **state) {
     (void)state;
@@ -593,6 +619,7 @@ int main(void) {
         cmocka_unit_test(test_explain),
         cmocka_unit_test(test_bound_call),
         cmocka_unit_test(test_unbound_outputs_are_not_computed),
+        cmocka_unit_test(test_what_runs_has_the_results_named_alone),
         cmocka_unit_test(test_second_gradient),
         cmocka_unit_test(test_index_out_of_range),
         cmocka_unit_test(test_null_passes_through),

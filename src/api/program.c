@@ -1,9 +1,8 @@
-/* Making programs: from text, from other programs, for given types. */
+/* Making programs, from text and from other programs, and planning them. */
 #include "api/program.h"
 
 #include "api/ladder.h"
 #include "base/debug.h"
-#include "capture/names.h"
 #include "text/text.h"
 #include "ir/type.h"
 #include "ir/verify.h"
@@ -32,12 +31,12 @@ static void after_fork_in_child(void) {
 
 static void watch_forks(void) { pthread_atfork(before_fork, after_fork, after_fork_in_child); }
 
-static void enter(void) {
+void program_lock(void) {
     pthread_once(&once, watch_forks);
     pthread_mutex_lock(&lock);
 }
 
-static void leave(void) { pthread_mutex_unlock(&lock); }
+void program_unlock(void) { pthread_mutex_unlock(&lock); }
 
 /* ---- handles ---- */
 
@@ -124,9 +123,7 @@ tg_program *tg_program_parse(const char *text) {
 
 /* ---- gradients ---- */
 
-typedef VEC(const char *) Names;
-
-static Names split_names(Arena *a, const char *text) {
+Names program_names(Arena *a, const char *text) {
     Names names = {0};
     char *rest = arena_str(a, text), *save = NULL;
     for (char *s = strtok_r(rest, " \t\n,", &save); s; s = strtok_r(NULL, " \t\n,", &save))
@@ -134,9 +131,9 @@ static Names split_names(Arena *a, const char *text) {
     return names;
 }
 
-static Status typed_gradient(const Fn *f, const char *outs, const char *wrt, tg_program **out) {
+Status program_gradient(const Fn *f, const char *outs, const char *wrt, tg_program **out) {
     Arena *a = arena_new();
-    Names o = split_names(a, outs), w = split_names(a, wrt);
+    Names o = program_names(a, outs), w = program_names(a, wrt);
     Fn *joint, *moved = opt_before_vjp(arena_new(), f);
     Status st = vjp_run(a, moved, o.data, o.len, w.data, w.len, NULL, &joint);
     ir_free(moved);
@@ -153,7 +150,7 @@ typedef struct {
 
 static Status gradient_body(void *ctx) {
     Gradient *q = ctx;
-    if (q->p->kind == PROGRAM_typed) return typed_gradient(q->p->fn, q->outs, q->wrt, &q->out);
+    if (q->p->kind == PROGRAM_typed) return program_gradient(q->p->fn, q->outs, q->wrt, &q->out);
     Arena *a = arena_new();
     q->out = program_new(a, PROGRAM_gradient);
     q->out->outs = arena_str(a, q->outs);
@@ -167,193 +164,6 @@ tg_program *tg_program_grad(const tg_program *p, const char *outs, const char *w
     if (!p) return door_null("program"), NULL;
     if (!outs || !wrt) return door_missing(outs ? "wrt" : "outs"), NULL;
     return door_run(gradient_body, &q) ? NULL : q.out;
-}
-
-/* ---- types ---- */
-
-static const tg_arg *find_arg(const tg_arg *args, size_t n, const char *name) {
-    for (size_t k = 0; k < n; k++)
-        if (args[k].name && !strcmp(args[k].name, name)) return &args[k];
-    return NULL;
-}
-
-static Status formula_input(const tg_arg *arg, FormulaInput *in) {
-    const tg_array *x = &arg->array;
-    int rows = name_is_field(arg->name);
-    if ((int)x->dtype < 0 || (int)x->dtype >= NUM_DTYPES)
-        return err_set(ST_TYPE, "argument '%s': no such dtype (%d)", arg->name, (int)x->dtype);
-    if (x->rank < rows || x->rank > TG_MAX_RANK || x->rank - rows > MAX_RANK)
-        return err_set(ST_SHAPE, "argument '%s': rank %d, expected %d to %d", arg->name, x->rank,
-                       rows, MAX_RANK + rows);
-    *in = (FormulaInput){.name = arg->name, .dtype = (Dtype)x->dtype, .rank = x->rank - rows};
-    for (int k = rows; k < x->rank; k++) in->dim[k - rows] = x->shape[k];
-    return ST_OK;
-}
-
-static const Formula *formula_of(const tg_program *p) {
-    while (p->kind == PROGRAM_gradient) p = p->base;
-    return &p->formula;
-}
-
-/* What decides a variant of a formula: its inputs' types and its results. */
-typedef struct {
-    Arena *arena;
-    Formula
-        formula; /* where an input is missing: the lines that are asked for, and what they need */
-    bool is_complete;
-    FormulaInput *inputs;
-    uint32_t num_inputs;
-    Names results; /* lines that later ones use and that are bound or differentiated all the same */
-    Text text;
-} Asked;
-
-static bool is_among(const char *const *names, uint32_t n, const char *name) {
-    for (uint32_t k = 0; k < n; k++)
-        if (!strcmp(names[k], name)) return true;
-    return false;
-}
-
-static Status read_inputs(Asked *s, const tg_arg *args, size_t num_args) {
-    const char *const *names;
-    uint32_t num_names;
-    formula_inputs(s->arena, &s->formula, &names, &num_names);
-    s->inputs = ARENA_ARRAY(s->arena, FormulaInput, num_names + num_args);
-    for (uint32_t k = 0; k < num_names; k++) {
-        const tg_arg *arg = find_arg(args, num_args, names[k]);
-        FormulaInput *in = &s->inputs[s->num_inputs];
-        if (!arg) continue; /* formula_build says where it is missed */
-        Status st = formula_input(arg, in);
-        if (st) return st;
-        text_putf(&s->text, "%s:%d:", in->name, in->dtype);
-        for (int i = 0; i < in->rank; i++) text_putf(&s->text, "%lld,", (long long)in->dim[i]);
-        s->num_inputs++;
-    }
-    s->is_complete = s->num_inputs == num_names;
-    for (size_t k = 0; k < num_args; k++) /* whose names a message may tell */
-        if (args[k].name && !is_among(names, num_names, args[k].name))
-            s->inputs[s->num_inputs++] = (FormulaInput){.name = args[k].name};
-    return ST_OK;
-}
-
-/* The lines among asked. Where inputs are missing they stand alone: only what they need is missed. */
-static void choose_lines(Asked *s, const Names *asked) {
-    Names lines = {0};
-    for (const Line *l = s->formula.lines; l < s->formula.lines + s->formula.num_lines; l++)
-        if (!l->part && is_among(asked->data, asked->len, l->name))
-            *vec_push(s->arena, &lines) = l->name;
-    bool alone = !s->is_complete && lines.len;
-    if (alone) s->formula = formula_only(s->arena, &s->formula, lines.data, lines.len);
-    for (uint32_t k = 0; k < lines.len; k++) {
-        if (!alone && !formula_uses(&s->formula, lines.data[k])) continue;
-        *vec_push(s->arena, &s->results) = lines.data[k];
-        text_putf(&s->text, alone ? "!%s" : "=%s", lines.data[k]);
-    }
-}
-
-static void read_results(Asked *s, const tg_program *p, const tg_arg *args, size_t num_args) {
-    Names asked = {0};
-    for (const tg_program *q = p; q->kind == PROGRAM_gradient; q = q->base) {
-        Names outs = split_names(s->arena, q->outs);
-        for (uint32_t k = 0; k < outs.len; k++) *vec_push(s->arena, &asked) = outs.data[k];
-    }
-    for (size_t k = 0; k < num_args; k++)
-        if (args[k].name) *vec_push(s->arena, &asked) = args[k].name;
-    choose_lines(s, &asked);
-}
-
-static Status make_typed(const tg_program *p, const Asked *s, tg_program **out) {
-    if (p->kind == PROGRAM_formula) {
-        Arena *a = arena_new();
-        Fn *f;
-        Status st = formula_build(a, &s->formula, s->inputs, s->num_inputs, s->results.data,
-                                  s->results.len, &f);
-        if (st) return arena_free(a), st;
-        *out = program_of(f);
-        return ST_OK;
-    }
-    tg_program *base;
-    Status st = make_typed(p->base, s, &base);
-    if (st) return st;
-    st = typed_gradient(base->fn, p->outs, p->wrt, out);
-    tg_program_free(base);
-    return st;
-}
-
-static tg_program *find_variant(const tg_program *p, const char *signature) {
-    for (const Variant *v = p->variants; v; v = v->next)
-        if (!strcmp(v->signature, signature)) return v->program;
-    return NULL;
-}
-
-/* Two threads may build the same variant; the first to come back keeps it. */
-static Status add_variant(tg_program *p, const char *signature, tg_program *made,
-                          tg_program **out) {
-    enter();
-    tg_program *there = find_variant(p, signature);
-    Variant *v = there ? NULL : mem_alloc(sizeof *v + strlen(signature) + 1);
-    if (v) {
-        arena_keep(made->arena);
-        *v = (Variant){p->variants, strcpy((char *)(v + 1), signature), made};
-        p->variants = v;
-    }
-    leave();
-    if (!there && !v)
-        return tg_program_free(made), err_set(ST_NOMEM, "out of memory: a program's variant");
-    if (there) tg_program_free(made);
-    *out = program_ref(there ? there : made);
-    return ST_OK;
-}
-
-Status program_typed(const tg_program *p, const tg_arg *args, size_t num_args, tg_program **out,
-                     bool *fresh) {
-    *fresh = false;
-    if (p->kind == PROGRAM_typed) return *out = program_ref(p), ST_OK;
-    tg_program *own = (tg_program *)(uintptr_t)p;
-    Arena *a = arena_new();
-    Asked s = {.arena = a, .formula = *formula_of(p), .text = {.arena = a}};
-    text_put(&s.text, "");
-    Status st = read_inputs(&s, args, num_args);
-    if (!st) read_results(&s, p, args, num_args);
-    enter();
-    tg_program *there = st ? NULL : find_variant(p, s.text.text);
-    leave();
-    if (there) *out = program_ref(there);
-    else if (!st) {
-        tg_program *made;
-        *fresh = true;
-        st = make_typed(p, &s, &made);
-        if (!st) st = add_variant(own, s.text.text, made, out);
-    }
-    arena_free(a);
-    return st;
-}
-
-bool program_names_input(Arena *a, const tg_program *p, const char *name) {
-    const char *const *names;
-    uint32_t num_names;
-    if (p->kind == PROGRAM_typed) return ir_find_input(p->fn, name);
-    formula_inputs(a, formula_of(p), &names, &num_names);
-    return is_among(names, num_names, name);
-}
-
-typedef struct {
-    const tg_program *p;
-    const tg_arg *args;
-    size_t num_args;
-    tg_program *out;
-} Typed;
-
-static Status typed_body(void *ctx) {
-    Typed *q = ctx;
-    bool fresh;
-    return program_typed(q->p, q->args, q->num_args, &q->out, &fresh);
-}
-
-tg_program *tg_program_typed(const tg_program *p, const tg_arg *args, size_t num_args) {
-    Typed q = {p, args, num_args, NULL};
-    if (!p) return door_null("program"), NULL;
-    if (!args && num_args) return door_missing("args"), NULL;
-    return door_run(typed_body, &q) ? NULL : q.out;
 }
 
 /* ---- plan and code ---- */
@@ -395,11 +205,11 @@ static void publish(tg_program *p, const Planning *q) {
 
 /* True where the caller is to plan p: nobody of this process does, and a parent's threads are not here. */
 static bool claim(tg_program *p) {
-    enter();
+    program_lock();
     while (!p->plan && p->planner == getpid()) pthread_cond_wait(&planned, &lock);
     bool mine = !p->plan;
     if (mine) p->planner = getpid();
-    leave();
+    program_unlock();
     return mine;
 }
 
@@ -408,36 +218,36 @@ Status program_plan(tg_program *p) {
     if (!claim(p)) return ST_OK;
     Planning q = {.p = p};
     Status st = guard_run(plan_body, &q);
-    enter();
+    program_lock();
     if (!st) publish(p, &q);
     p->planner = 0;
     pthread_cond_broadcast(&planned);
-    leave();
+    program_unlock();
     return st;
 }
 
 Status program_shown(const tg_program *p, tg_program **out) {
     tg_program *own = (tg_program *)(uintptr_t)p;
-    enter();
+    program_lock();
     *out = p->kind == PROGRAM_typed ? own : p->last;
-    leave();
+    program_unlock();
     return *out ? ST_OK
                 : err_set(ST_INVAL, "nothing was called yet: types are known after the first run");
 }
 
 void program_ran(const tg_program *p, tg_program *typed, bool fresh) {
     tg_program *own = (tg_program *)(uintptr_t)p;
-    enter();
+    program_lock();
     own->last = typed;
     fresh ? own->misses++ : own->hits++;
-    leave();
+    program_unlock();
 }
 
 void program_counts(const tg_program *p, int64_t *hits, int64_t *misses) {
-    enter();
+    program_lock();
     *hits = p->hits;
     *misses = p->misses;
-    leave();
+    program_unlock();
 }
 
 /* ---- ends ---- */
@@ -503,7 +313,7 @@ typedef struct {
 static Status split_body(void *ctx) {
     Splitting *q = ctx;
     Arena *a = arena_new();
-    Names keep = split_names(a, q->keep);
+    Names keep = program_names(a, q->keep);
     for (uint32_t k = 0; k < keep.len; k++)
         if (!ir_find_result(q->p->fn, keep.data[k]))
             return err_set(ST_NAME, "keep: the program has no result '%s'", keep.data[k]),

@@ -40,7 +40,7 @@ typedef struct {
 
 static Status bind_and_run(Running *q) {
     bool fresh;
-    Status st = program_typed(q->p, q->args, q->num_args, &q->typed, &fresh);
+    Status st = program_asked(q->p, q->args, q->num_args, &q->typed, &fresh);
     if (!st) st = program_plan(q->typed);
     if (!st) st = array_bind(q->arena, q->p, q->typed, q->g, q->args, q->num_args, &q->bound);
     if (st) return st;
