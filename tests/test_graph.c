@@ -477,57 +477,53 @@ static void built_once_from_many_threads(void **state) {
 
 /* ---- blocks ---- */
 
-/* Pieces cover the rows in order, parts stay together, and blocks are as long as they may be. */
-static void check_pieces(const Csr *c, const Blocks *b) {
-    int64_t row = 0, p = 0;
-    for (int64_t k = 0; k < b->num_blocks; k++) {
-        int64_t begin = blocks_edge(b, k), edges = blocks_edge(b, k + 1) - begin;
-        const Chunk *first = &b->pieces[b->first[k]];
-        assert_int_equal(begin, p);
-        assert_true(edges <= BLOCK_EDGES || edges == c->row_ptr[first->row + 1] - begin ||
-                    c->row_ptr[first->row] == c->row_ptr[first->row_end]);
-        assert_true(edges <= b->most_edges);
-        for (int64_t i = b->first[k]; i < b->first[k + 1]; i++) {
-            const Chunk *h = &b->pieces[i];
-            assert_int_equal(h->row, row);
-            assert_int_equal(h->edge, p);
-            p = h->edge_end;
-            if (p == c->row_ptr[h->row_end]) row = h->row_end;
-        }
-        assert_int_equal(p, c->row_ptr[row]); /* no row goes on in the next block */
+/* Tasks cover the rows in order, of as many edges as they may have; blocks cover the positions. */
+static void check_tasks(const Csr *c, const Blocks *b) {
+    int64_t block = 0;
+    assert_int_equal(b->row[0], 0);
+    assert_int_equal(b->row[b->num_tasks], c->num_rows);
+    assert_int_equal(b->edge[b->num_blocks], c->num_edges);
+    for (int64_t t = 0; t < b->num_tasks; t++) {
+        int64_t row = b->row[t], end = b->row[t + 1], first = c->row_ptr[row],
+                last = c->row_ptr[end];
+        assert_true(end == row + 1 || (last - first <= BLOCK_EDGES && end - row <= CHUNK_ROWS));
+        if (end < c->num_rows && last - first <= BLOCK_EDGES && end - row < CHUNK_ROWS)
+            assert_true(c->row_ptr[end + 1] - first > BLOCK_EDGES);
+        assert_int_equal(b->block[t], block);
+        for (int64_t e = first; e == first || e < last; e += BLOCK_EDGES)
+            assert_int_equal(b->edge[block++], e);
     }
-    assert_int_equal(row, c->num_rows);
-    assert_int_equal(p, c->num_edges);
-    assert_int_equal(b->first[b->num_blocks], b->num_pieces);
+    assert_int_equal(block, b->num_blocks);
+    assert_int_equal(b->block[b->num_tasks], block);
 }
 
 /* Each block's positions once, by their other ends, then as they lie. */
-static void check_order(const Csr *c, const Blocks *b) {
+static void check_order(const Csr *c, const Blocks *b, const int64_t *degree) {
     uint8_t *seen = calloc((size_t)c->num_edges + 1, 1);
     for (int64_t k = 0; k < b->num_blocks; k++) {
-        int64_t begin = blocks_edge(b, k), end = blocks_edge(b, k + 1);
+        int64_t begin = b->edge[k], end = b->edge[k + 1], last_col = -1, last = -1;
         for (int64_t i = begin; i < end; i++) {
-            int64_t p = at(b->order, b->wide, i);
-            assert_true(p >= begin && p < end && !seen[p]++);
-            if (i == begin) continue;
-            int64_t before = at(b->order, b->wide, i - 1);
-            int64_t col = at(c->col, c->wide, p), last = at(c->col, c->wide, before);
-            assert_true(last < col || (last == col && before < p));
+            int64_t place = b->place[i] & (MOST_PLACES - 1), col = at(b->end, b->wide, i);
+            int64_t p = begin + ((place - begin) & (MOST_PLACES - 1));
+            assert_true(p < end && !seen[p]++);
+            assert_int_equal(col, at(c->col, c->wide, p));
+            assert_int_equal((b->place[i] & LONG_END) != 0, degree[col] > LONG_EDGES);
+            assert_true(last_col < col || (last_col == col && last < p));
+            last_col = col;
+            last = p;
         }
     }
     free(seen);
 }
 
-static void check_long(const Csr *c, const Blocks *b) {
-    int64_t *degree = calloc((size_t)c->num_cols + 1, sizeof *degree), num = 0;
-    for (int64_t p = 0; p < c->num_edges; p++) degree[at(c->col, c->wide, p)]++;
+static void check_long(const Csr *c, const Blocks *b, const int64_t *degree) {
+    int64_t num = 0;
     for (int64_t k = 0; k < c->num_cols; k++) {
         int64_t number = degree[k] > LONG_EDGES ? num++ : -1;
-        if (b->long_number) assert_int_equal(at(b->long_number, b->wide, k), number);
+        if (b->number) assert_int_equal(at(b->number, b->wide, k), number);
     }
     assert_int_equal(b->num_long, num);
-    assert_int_equal(b->long_number != NULL, num > 0);
-    free(degree);
+    assert_int_equal(b->number != NULL, num > 0);
 }
 
 static void check_blocks(Graph *g) {
@@ -540,9 +536,12 @@ static void check_blocks(Graph *g) {
         assert_int_equal(graph_blocks(g, by_dst, &again), ST_OK);
         assert_ptr_equal(b, again);
         assert_true(graph_bytes(g) > bytes);
-        check_pieces(c, b);
-        check_order(c, b);
-        check_long(c, b);
+        check_tasks(c, b);
+        int64_t *degree = calloc((size_t)c->num_cols + 1, sizeof *degree);
+        for (int64_t p = 0; p < c->num_edges; p++) degree[at(c->col, c->wide, p)]++;
+        check_order(c, b, degree);
+        check_long(c, b, degree);
+        free(degree);
     }
 }
 

@@ -45,6 +45,7 @@ typedef struct {
     struct {
         const char *name, *shape;
     } inputs[5];
+    bool folds;
 } Program;
 
 static const Program programs[] = {
@@ -62,6 +63,13 @@ static const Program programs[] = {
      {{"src.k", "F"}, {"dst.q", "F"}, {"src.v", "G"}}},
     {"out = sum(sum(src.m, axis=1) * max(src.m, axis=2))", "src.m", {{"src.m", "HH"}}},
     {"out = sum(src.x[1:] - src.x[:-1])", "src.x", {{"src.x", "H"}}},
+    {"out = prod(edge.w * src.x)", "src.x edge.w", {{"src.x", "F"}, {"edge.w", ""}}, true},
+    {"t.identity = 1, 0; t.lift(m, v) = m, v;"
+     "t.combine(p, q) = p[0] * q[0] - p[1] * q[1], p[0] * q[1] + p[1];"
+     "t.finalize(s) = s[0] + s[1]; out = t(src.x, edge.w)",
+     "src.x edge.w",
+     {{"src.x", "F"}, {"edge.w", ""}},
+     true},
 };
 
 /* Around the vectors' sizes, the unrolled matrix tiles' and the rolled ones'. */
@@ -190,14 +198,24 @@ static void run_one(const Program *p, size_t width, const tg_graph *g, bool grad
     call_free(&c);
 }
 
+/* A row that is longer than a block of staged sums. */
+static tg_graph *star(void) {
+    enum { EDGES = 40000 };
+    static int64_t src[EDGES], dst[EDGES];
+    for (int64_t k = 0; k < EDGES; k++) src[k] = k * 7 % 11;
+    return tg_graph_coo(1, 11, EDGES, src, dst);
+}
+
 static void run_all(bool grad, Where where) {
     const int64_t src[] = {4, 0, 4, 2, 4, 4}, dst[] = {0, 0, 3, 6, 6, 3};
     tg_graph *graphs[] = {tg_graph_coo(7, 5, 6, src, dst), tg_graph_coo(3, 2, 0, NULL, NULL),
-                          tg_graph_coo(0, 0, 0, NULL, NULL)};
+                          tg_graph_coo(0, 0, 0, NULL, NULL), star()};
     for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
-            for (size_t g = 0; g < 3; g++) run_one(&programs[p], w, graphs[g], grad, where);
-    for (size_t g = 0; g < 3; g++) tg_graph_free(graphs[g]);
+            for (size_t g = 0; g < 4; g++)
+                if (g < 3 || (programs[p].folds && widths[w].f < 8))
+                    run_one(&programs[p], w, graphs[g], grad, where);
+    for (size_t g = 0; g < 4; g++) tg_graph_free(graphs[g]);
 }
 
 static void at_the_end(void **state) { run_all(*(bool *)*state, AT_END); }

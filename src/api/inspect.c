@@ -127,9 +127,9 @@ static void explain_kernel(Text *t, const Plan *plan, uint32_t k, const CompileR
 }
 
 static void explain_staged(Text *t, const Plan *plan, const Kernel *k, Val v) {
-    text_putf(t, "accepted: [memory] %s adds %s to the %ss by blocks of %d edges\n", k->name,
+    text_putf(t, "accepted: [memory] %s adds %s to the %ss by blocks of %lld edges\n", k->name,
               type_text(t->arena, plan->program, ir_type(k->body, ir_arg(k->body, v, 0))),
-              map_is_dst(k->map) ? "source" : "destination", STAGED_EDGES);
+              map_is_dst(k->map) ? "source" : "destination", (long long)plan_staged_edges(k));
 }
 
 /* What plan.h stores by edge without being asked for. */

@@ -118,6 +118,14 @@ static void spin_while(Word *word, uint32_t value) {
     }
 }
 
+void pool_await(_Atomic int64_t *word, int64_t least) {
+    enum { SPINS = 1024 };
+    for (int i = 0; atomic_load_explicit(word, memory_order_acquire) < least; i++) {
+        if (i < SPINS) relax();
+        else sched_yield();
+    }
+}
+
 static bool change(Word *word, uint32_t from, uint32_t to) {
     return atomic_compare_exchange_strong(word, &from, to);
 }

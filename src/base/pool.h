@@ -17,6 +17,10 @@
  * further task starts and the result is ST_INTR. */
 Status pool_run(int64_t num_tasks, void (*body)(void *ctx, int64_t task), void *ctx);
 
+/* In a task: returns when *word is `least` or more. Tasks start in rising order, so one may wait for what a
+ * task before it stores. */
+void pool_await(_Atomic int64_t *word, int64_t least);
+
 /* Threads used for the calling thread's next calls, the caller among them; 0 for the default:
  * TIGA_THREADS, else OMP_NUM_THREADS, else the affinity mask, never above the cgroup's quota. A
  * number set here is taken as it is, up to POOL_MAX_THREADS. */

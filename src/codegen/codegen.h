@@ -9,7 +9,7 @@
 
 #include "plan/plan.h"
 
-enum { CODEGEN_VERSION = 14 }; /* part of every cache key: raised when generated code changes */
+enum { CODEGEN_VERSION = 15 }; /* part of every cache key: raised when generated code changes */
 
 /* How a buffer's feature axes lie. */
 typedef enum {
@@ -33,13 +33,15 @@ typedef struct {
 
 /* A buffer as a kernel sees it. Of a value on a set stride[0] is between elements of the set, then
  * the feature axes; on `all` stride[0] is unused (0). Outputs are dense rows: LAYOUT_rows or
- * LAYOUT_streamed. That of a staged sum takes its operand, at the edge's position, and is not streamed. */
+ * LAYOUT_streamed. That of a staged sum takes its operand, at the edge's position modulo block_edges, and is not
+ * streamed. */
 typedef struct {
     char *data;
     int64_t stride[MAX_RANK + 1]; /* bytes */
 } Buffer;
 
-typedef struct {
+typedef struct KernelArgs KernelArgs;
+struct KernelArgs {
     const int64_t *row_ptr; /* of the kernel's map; NULL where it has none */
     const void *col;        /* other end by position */
     const void *edge;       /* edge number by position; NULL: identity */
@@ -47,12 +49,16 @@ typedef struct {
     const Buffer *buffers; /* inputs then results of the body */
     int32_t
         *fault; /* set to 1 by take and put where an index is out of range; row 0 stands in then */
-} KernelArgs;
+    int64_t block_edges; /* of staged sums: plan_staged_edges */
+    /* In a row of more than block_edges edges: staged sums have their operands of so many edges, the row's first
+     * ones and then the next; of its last ones when rows() returns. */
+    void (*block_is_full)(const KernelArgs *a);
+};
 
 /* A row's state and the slots' state are structs laid out by the generator; the run time allocates
  * them (64-byte aligned) by size and never looks inside. */
 typedef struct {
-    /* Whole rows [row, row_end), all phases, stores included. slot is NULL where slot_size is 0. */
+    /* Whole rows [row, row_end), all phases, stores included. slot is NULL where slot_size and block_edges are 0. */
     void (*rows)(const KernelArgs *a, int64_t row, int64_t row_end, char *slot);
     /* A split row: for each phase p in order:  begin(p, row, state) in each part's own copy of the
      * row's state;  part over its edges;  merge parts' states, neighbours by pairs, into the first;

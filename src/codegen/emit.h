@@ -57,6 +57,7 @@ typedef struct {
     bool live, viewed; /* viewed: somebody reads it by a view or in the middle */
     bool crosses;      /* has a cell, for it is needed one level further in */
     bool kept;         /* given by a scan at each edge and read in a later phase */
+    bool staged;       /* an edge's, and a staged sum takes something of it */
     bool has_put;      /* a put, or a sum of puts and others that one operation alone uses */
     bool absorbed; /* such, and never computed: reduces add its rows where they belong (table.c) */
     int64_t n;
@@ -330,7 +331,7 @@ void acc_merge(Emit *e, const Acc *a);
 void acc_finish(Emit *e, const Acc *a);
 
 /* ---- rowscan.c: scans along rows ---- */
-void scan_find_kept(Emit *e); /* sets Info.kept */
+void scan_find_kept(Emit *e); /* sets Info.kept and Info.staged */
 void scan_new_cells(Emit *e, Acc *a);
 void scan_lay_blocks(Emit *e); /* after all cells: block_edges and what follows */
 bool scan_is_reversed(const Emit *e, int phase);
@@ -341,6 +342,10 @@ void scan_at_edge(Emit *e); /* points the cells of what is kept to the edge at h
 /* One sweep of the row in blocks of edges; sweep does one of them. */
 void scan_sweep(Emit *e, int phase,
                 void (*sweep)(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last));
+LLVMValueRef scan_place(Emit *e); /* of the edge at hand in a block of staged sums */
+/* After all phases of a row: where it is longer than a block of staged sums, their operands once more, block
+ * after block. */
+void scan_stage_row(Emit *e);
 /* A loop over the edges in the phase's direction; sets pos, edge and col. */
 Loop edges_begin(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last); /* kernel.c */
 
@@ -409,7 +414,8 @@ int64_t stage_count(const Emit *e);
 void stage_emit(Emit *e, int stage);
 
 /* ---- kernel.c ---- */
-void kernel_store_all(Emit *e, Val v); /* to every result that is v, on `all` */
+void kernel_store_staged(Emit *e, int phase); /* operands of staged sums, of the edge at hand */
+void kernel_store_all(Emit *e, Val v);        /* to every result that is v, on `all` */
 extern const char *const entry_names[NUM_ENTRIES];
 extern const char *const entry_nothing; /* stands in for those that are missing */
 void kernel_emit(Emit *e);

@@ -193,12 +193,12 @@ static bool is_streamed(const Emit *e, uint32_t k) {
     return e->request->layout[e->f->inputs.len + k] == LAYOUT_streamed;
 }
 
-/* Result k at element `at` of its set; NULL on `all`. Of a staged sum its operand, by position. */
+/* Result k at element `at` of its set; NULL on `all`. Of a staged sum its operand, by its place in a block. */
 static void store_result(Emit *e, uint32_t k, LLVMValueRef at) {
     Val v = e->f->results.data[k].val;
     if (plan_is_staged(e->kernel, v)) {
         v = ir_arg(e->f, v, 0);
-        at = e->pos;
+        at = scan_place(e);
     }
     if (e->info[v].n == 0) return;
     int64_t bytes = e->info[v].n * dtype_size((Dtype)ir_type(e->f, v)->dtype);
@@ -227,6 +227,12 @@ static void row_results(Emit *e) {
 static bool is_edge_result(const Emit *e, uint32_t k, int phase) {
     Val v = e->f->results.data[k].val;
     return level_of(e, v) == LEVEL_edge && e->kernel->place[v].phase == phase;
+}
+
+void kernel_store_staged(Emit *e, int phase) {
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        if (is_edge_result(e, k, phase) && plan_is_staged(e->kernel, e->f->results.data[k].val))
+            store_result(e, k, NULL);
 }
 
 /* [first, last) of the whole, seen from its other end where the phase runs backward. */
@@ -431,10 +437,11 @@ static void whole_row(Emit *e, LLVMValueRef row) {
     for (int p = 0; p < num_phases; p++) {
         if (!in_edge_lanes(e) || num_phases > 1) row_values(e, p);
         for_row_accs(e, p, acc_init);
-        if (e->edge_size) scan_sweep(e, p, sweep);
+        if (e->block_edges) scan_sweep(e, p, sweep);
         else sweep(e, p, e->row_begin, e->row_end);
         for_row_accs(e, p, acc_finish);
     }
+    if (e->block_edges) scan_stage_row(e);
     row_results(e);
 }
 

@@ -6,9 +6,14 @@
  * block stay (block_bytes a block), and each later phase runs the earlier ones' scans over a block again
  * before it sweeps it: memory for a block and a state a block, however long the row.
  *
+ * What staged sums take goes to scratch for a block of edges (KernelArgs.block_edges), in rising order. In a longer row, which a scan that
+ * runs backward sweeps from its end, all scans run over each block once more, from the first to the last.
+ *
  * A part of a split row (SCAN_tree; never kept) starts from its first edge's operands, and the body merges
  * two parts. */
 #include "codegen/prim_llvm.h"
+
+#include <stddef.h>
 
 enum { BLOCK_SIZE = 1 << 15, MIN_BLOCK = 16, MAX_BLOCK = 256, ALIGN = 64 };
 
@@ -33,6 +38,8 @@ void scan_find_kept(Emit *e) {
     for (Val v = ir_count(e->f) - 1; v > 0; v--) {
         const Node *n = ir_node(e->f, v);
         Place p = e->kernel->place[v];
+        for (uint32_t k = 0; k < n->num_args; k++)
+            e->info[n->args[k]].staged |= e->info[v].staged || plan_is_staged(e->kernel, v);
         if (!e->info[v].live || p.level != LEVEL_edge || n->op == OP_gather) continue;
         if (n->op == OP_result) {
             e->info[v].kept = last[v] > p.phase + 1u;
@@ -72,14 +79,20 @@ void scan_new_cells(Emit *e, Acc *a) {
         else a->ys[k - a->scan.num_states] = cell;
         kept |= keeps;
     }
-    if (!kept) return;
+    if (!kept && !e->info[a->anchor].staged) return;
     a->again = ARENA_ARRAY(e->arena, int, a->scan.num_states);
     for (uint32_t k = 0; k < a->scan.num_states; k++)
         a->again[k] = cell_new(e, (Dtype)n->types[k].dtype, num, CELL_local);
 }
 
+static bool has_blocks(const Emit *e) {
+    for (uint32_t k = 0; k < e->accs.len; k++)
+        if (e->accs.data[k].again) return true;
+    return false;
+}
+
 void scan_lay_blocks(Emit *e) {
-    if (!e->edge_size) return;
+    if (!has_blocks(e)) return;
     e->block_edges = MAX_BLOCK;
     while (e->block_edges > MIN_BLOCK && e->block_edges * e->edge_size > BLOCK_SIZE)
         e->block_edges /= 2;
@@ -204,8 +217,8 @@ static void transfer_states(Emit *e, const Acc *a, V block, bool in) {
     }
 }
 
-/* The phase's scans that something is kept of, from the states before the block. */
-static void run_again(Emit *e, int phase, V block, V first, V last) {
+/* The phase's scans that run again, from the states before the block. */
+static void run_again(Emit *e, int phase, V block, V first, V last, bool stages) {
     VEC(Acc) scans = {0};
     for (uint32_t k = 0; k < e->accs.len; k++) {
         Acc a = e->accs.data[k];
@@ -214,9 +227,10 @@ static void run_again(Emit *e, int phase, V block, V first, V last) {
         a.states = a.again;
         *vec_push(e->arena, &scans) = a;
     }
-    if (!scans.len) return;
+    if (!scans.len && !stages) return;
     Loop l = edges_begin(e, phase, first, last);
     for (uint32_t k = 0; k < scans.len; k++) acc_step(e, &scans.data[k]);
+    if (stages) kernel_store_staged(e, phase);
     emit_loop_end(e, &l);
 }
 
@@ -227,25 +241,80 @@ static void keep_states(Emit *e, int phase, V block) {
     }
 }
 
+static V least(Emit *e, V a, V b) {
+    return LLVMBuildSelect(e->builder, LLVMBuildICmp(e->builder, LLVMIntSLT, a, b, ""), a, b, "");
+}
+
+static V num_edges(Emit *e) { return LLVMBuildSub(e->builder, e->row_end, e->row_begin, ""); }
+
+static V num_blocks(Emit *e) {
+    V most = emit_i64(e, (int64_t)e->block_edges - 1);
+    return LLVMBuildUDiv(e->builder, emit_add(e, num_edges(e), most),
+                         emit_i64(e, (int64_t)e->block_edges), "");
+}
+
+/* Sets block_first; gives where the block ends. */
+static V block_begin(Emit *e, V block) {
+    V size = emit_i64(e, (int64_t)e->block_edges);
+    e->block_first = emit_add(e, e->row_begin, emit_mul(e, block, size));
+    return least(e, emit_add(e, e->block_first, size), e->row_end);
+}
+
 void scan_sweep(Emit *e, int phase, void (*sweep)(Emit *e, int phase, V first, V last)) {
-    V size = emit_i64(e, (int64_t)e->block_edges), one = emit_i64(e, 1);
-    V count = LLVMBuildSub(e->builder, e->row_end, e->row_begin, "");
-    V num = emit_add(e, count, LLVMBuildSub(e->builder, size, one, ""));
-    num = LLVMBuildUDiv(e->builder, num, size, "");
-    V many = LLVMBuildICmp(e->builder, LLVMIntSGT, count, size, "");
+    V size = emit_i64(e, (int64_t)e->block_edges), one = emit_i64(e, 1), num = num_blocks(e);
+    V many = LLVMBuildICmp(e->builder, LLVMIntSGT, num_edges(e), size, "");
     Loop l = emit_loop(e, emit_i64(e, 0), num, one);
     V block = l.index;
     if (scan_is_reversed(e, phase))
         block = LLVMBuildSub(e->builder, LLVMBuildSub(e->builder, num, one, ""), block, "");
-    V first = e->block_first = emit_add(e, e->row_begin, emit_mul(e, block, size));
-    V end = emit_add(e, first, size);
-    V inside = LLVMBuildICmp(e->builder, LLVMIntSLT, end, e->row_end, "");
-    V last = LLVMBuildSelect(e->builder, inside, end, e->row_end, "");
+    V last = block_begin(e, block), first = e->block_first;
     If more = emit_if(e, many);
-    for (int p = 0; p < phase; p++) run_again(e, p, block, first, last);
+    for (int p = 0; p < phase; p++) run_again(e, p, block, first, last, false);
     keep_states(e, phase, block);
     emit_if_end(e, &more);
     sweep(e, phase, first, last);
     emit_loop_end(e, &l);
     e->block_first = NULL;
+}
+
+/* ---- staged sums of long rows ---- */
+
+static V staged_edges(Emit *e) {
+    return emit_argument(e, e->args, offsetof(KernelArgs, block_edges), e->i64);
+}
+
+static V modulo_block(Emit *e, V n) {
+    V mask = LLVMBuildSub(e->builder, staged_edges(e), emit_i64(e, 1), "");
+    return LLVMBuildAnd(e->builder, n, mask, "");
+}
+
+V scan_place(Emit *e) { return modulo_block(e, e->pos); }
+
+static void tell_full(Emit *e) {
+    LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), &e->ptr, 1, false);
+    V callee = emit_argument(e, e->args, offsetof(KernelArgs, block_is_full), e->ptr);
+    LLVMBuildCall2(e->builder, type, callee, &e->args, 1, "");
+}
+
+void scan_stage_row(Emit *e) {
+    bool any = false;
+    for (uint32_t k = 0; k < e->f->results.len; k++)
+        any |= plan_is_staged(e->kernel, e->f->results.data[k].val);
+    if (!any) return;
+    V none = emit_i64(e, 0);
+    If longer =
+        emit_if(e, LLVMBuildICmp(e->builder, LLVMIntSGT, num_edges(e), staged_edges(e), ""));
+    Loop l = emit_loop(e, none, num_blocks(e), emit_i64(e, 1));
+    V last = block_begin(e, l.index), first = e->block_first;
+    for (int p = 0; p < (int)e->kernel->num_phases; p++)
+        run_again(e, p, l.index, first, last, true);
+    V over = modulo_block(e, LLVMBuildSub(e->builder, last, e->row_begin, ""));
+    V full = LLVMBuildICmp(e->builder, LLVMIntEQ, over, none, "");
+    V more = LLVMBuildICmp(e->builder, LLVMIntSLT, last, e->row_end, "");
+    If tell = emit_if(e, AND(full, more));
+    tell_full(e);
+    emit_if_end(e, &tell);
+    emit_loop_end(e, &l);
+    e->block_first = NULL;
+    emit_if_end(e, &longer);
 }

@@ -96,25 +96,23 @@ typedef struct {
 } GraphFacts;
 Status graph_facts(Graph *g, const GraphFacts **out);
 
-/* Rows of a grouping in blocks of BLOCK_EDGES edges at most, or of one longer row: for sums to the edges'
- * other ends. Positions [blocks_edge(b, k), blocks_edge(b, k + 1)) are block k's; entries there of order are
- * the same positions by their other ends, in rising order for each. */
+/* A grouping's positions in blocks of BLOCK_EDGES at most, for sums to the edges' other ends. Rows are dealt out
+ * to tasks, which take one block, or a row that is longer and cut into blocks. In each block the edges are
+ * sorted by their other ends, and stay in order for each. */
 typedef struct {
-    int64_t num_blocks, num_pieces, num_edges, most_edges; /* most_edges: of a block */
-    const Chunk
-        *pieces; /* num_pieces entries: the rows, in finer chunks; parts of a row as they were */
-    const int64_t *first; /* piece of each block, and num_pieces: num_blocks + 1 entries */
-    const void *order;    /* num_edges entries, int64 where wide, else int32 */
-    const void
-        *long_number; /* num_cols entries alike: which of the other ends with more than LONG_EDGES
-                                edges it is, or -1; NULL where there is none */
-    int64_t num_long;
+    int64_t num_tasks, num_blocks, num_edges, num_long;
+    const int64_t *row;    /* first of each task, and num_rows: num_tasks + 1 entries */
+    const int64_t *block;  /* likewise, and num_blocks */
+    const int64_t *edge;   /* first position of each block, and num_edges: num_blocks + 1 entries */
+    const uint16_t *place; /* of each edge so sorted: position modulo MOST_PLACES; or LONG_END */
+    const void *end;       /* likewise: its other end, int64 where wide, else int32 */
+    const void *number;    /* num_cols entries alike: which of the ends with more than LONG_EDGES
+                            edges it is, or -1; NULL where there is none */
     bool wide;
 } Blocks;
-enum { BLOCK_EDGES = 32768, LONG_EDGES = 32 };
+enum { BLOCK_EDGES = 8192, MOST_PLACES = 32768, LONG_EDGES = 32, LONG_END = MOST_PLACES };
 /* Derived on first use, once. */
 Status graph_blocks(Graph *g, bool by_dst, const Blocks **out);
-int64_t blocks_edge(const Blocks *b, int64_t block);
 
 /* What there is to say, lines "name: value", cut off at size. */
 Status graph_explain(Graph *g, char *text, size_t size);

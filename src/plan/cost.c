@@ -132,9 +132,20 @@ static bool is_program_result(const Plan *p, const char *name) {
     return ir_find_result(p->program, name) != 0;
 }
 
+int64_t plan_staged_edges(const Kernel *k) {
+    int64_t bytes = 0, edges = STAGED_MOST;
+    for (uint32_t i = 0; i < k->body->results.len; i++) {
+        const Type *t = ir_type(k->body, k->body->results.data[i].val);
+        if (plan_is_staged(k, k->body->results.data[i].val))
+            bytes += type_numel(t) * dtype_size((Dtype)t->dtype);
+    }
+    while (edges > STAGED_LEAST && edges * bytes > STAGED_BYTES) edges /= 2;
+    return edges;
+}
+
 /* Blocks are in cache: what is read of memory is where their edges go. */
 static void count_staged(Count *c, Val operand) {
-    int64_t edges = c->edges < STAGED_EDGES ? c->edges : STAGED_EDGES;
+    int64_t most = plan_staged_edges(c->k), edges = c->edges < most ? c->edges : most;
     count(&c->out->staging_bytes, times(edges, bytes_of(c, operand)));
     count(&c->out->bytes_read, times(c->edges, c->index_bytes));
 }

@@ -8,7 +8,7 @@
  * kernel that needs them; none is stored unless it is a result of the program, or depends on what a
  * row_scan gives on its way and is reduced in another order than that scan's, by anything but a float
  * sum. Such a sum is *staged*: a reduce to the other end of the kernel's map, whose operand is kept for
- * a block of rows at a time and added from there (run/stage.h). */
+ * a block of edges at a time and added from there (run/stage.h). */
 #ifndef TIGA_PLAN_PLAN_H
 #define TIGA_PLAN_PLAN_H
 
@@ -55,7 +55,10 @@ static inline bool plan_is_staged(const Kernel *k, Val v) {
     const Node *n = ir_node(k->body, v);
     return n->op == OP_reduce && k->map != MAP_NONE && n->attr.map == map_other(k->map);
 }
-enum { STAGED_EDGES = 32768 }; /* of a block; a longer row is one by itself */
+/* Of a block, the same for all staged sums of the kernel: a power of two, so many that their operands fit the
+ * cache where it may be. */
+enum { STAGED_LEAST = 8192, STAGED_MOST = 32768, STAGED_BYTES = 1 << 19 };
+int64_t plan_staged_edges(const Kernel *k);
 
 /* Every value on `all` is LEVEL_once or LEVEL_last, those of a dense kernel too: what is stored on
  * `all` is computed and stored by the kernel's end. A gather along another map than the kernel's reads
@@ -114,7 +117,7 @@ Fn *plan_stage(Arena *takes, const Plan *p, const char *stage);
  * bytes_written  results and buffers */
 typedef struct {
     int64_t traversals, edge_visits, flops, bytes_read, bytes_written;
-    int64_t staging_bytes;     /* of blocks of STAGED_EDGES edges; a longer row's is larger */
+    int64_t staging_bytes;     /* of blocks of plan_staged_edges: one thread's */
     int64_t edge_buffer_bytes; /* edge-sized buffers that are not results */
     int64_t node_buffer_bytes; /* what kernels hand to each other */
 } Cost;

@@ -395,15 +395,19 @@ static Status find_code(Call *c) {
 
 static Status run_staged(const Call *c, const KernelWires *kw, Job *job) {
     Map m = kw->kernel->map;
-    Stage stage = {.csr = job->csr, .sums = c->sums, .num_sums = kw->num_staged};
+    Stage stage = {.num_ends = job->csr->num_cols,
+                   .args = job->args,
+                   .num_buffers = kw->num_buffers,
+                   .sums = c->sums,
+                   .num_sums = kw->num_staged,
+                   .block_edges = plan_staged_edges(kw->kernel)};
     for (uint32_t k = 0; k < kw->num_staged; k++) {
         const Type *t = &c->exec->wiring.wires[kw->wire[kw->staged[k]]].type;
-        c->sums[k] = (StagedSum){
-            .buffer = &c->buffers[kw->staged[k]], .n = type_numel(t), .f64 = t->dtype == DT_f64};
+        c->sums[k] =
+            (StagedSum){.buffer = kw->staged[k], .n = type_numel(t), .f64 = t->dtype == DT_f64};
     }
     Status status = graph_blocks(c->domain->graphs[map_relation(m)], map_is_dst(m), &stage.blocks);
     if (status) return status;
-    stage.alone = sched_is_small(job);
     job->stage = &stage;
     status = stage_open(&stage);
     if (!status) status = sched_run(job);
@@ -430,7 +434,8 @@ static Status run_code(Call *c, uint32_t k) {
                .args = &args,
                .csr = step->csr,
                .num_phases = kernel->num_phases,
-               .has_slots = kernel->has_slots || step->loaded->slot_size,
+               .has_slots =
+                   kernel->has_slots || step->loaded->slot_size || step->loaded->block_edges,
                .whole_rows = kernel->whole_rows,
                .block_edges = step->loaded->block_edges,
                .block_bytes = step->loaded->block_bytes,

@@ -10,8 +10,8 @@
  *   sweep p >= 1    items are parts of split rows
  *   last            slots merge by pairs of neighbours; end
  *
- * A kernel with staged sums does all but the last for one block of pieces after another, and adds the block's
- * edges after each; a slot takes its share of every block.
+ * A kernel with staged sums never splits a row. Its tasks are those of graph_blocks, each of which adds its edges
+ * before it ends; slots take tasks by turns.
  *
  * Kernels in stages are none of that: each stage is a loop over shares. */
 #include "run/sched.h"
@@ -36,8 +36,7 @@ typedef struct {
     const Job *job;
     const Chunk *chunks; /* NULL: rows alone */
     int64_t rows_per_chunk, num_chunks, num_slots;
-    int64_t block, first, last; /* chunks [first, last) run now */
-    char *slots;                /* num_slots, NULL where there are none */
+    char *slots; /* num_slots, NULL where there are none */
     size_t slot_stride;
     Split split;
     int64_t phase;
@@ -61,7 +60,7 @@ static int64_t rows_per_chunk(int64_t width) {
 }
 
 static int64_t first_chunk_of_slot(const Sched *s, int64_t slot) {
-    return s->first + slot * (s->last - s->first) / s->num_slots;
+    return slot * s->num_chunks / s->num_slots;
 }
 
 /* Of a rising list, the first entry whose value is at least `least`. */
@@ -80,27 +79,23 @@ typedef struct {
 } Range;
 
 static Range chunks_of_group(const Sched *s, int64_t g) {
-    if (!s->slots) return (Range){s->first + g, s->first + g + 1};
+    if (!s->slots) return (Range){g, g + 1};
     return (Range){first_chunk_of_slot(s, g), first_chunk_of_slot(s, g + 1)};
 }
 
-static Range parts_in(const Sched *s, Range chunks) {
-    return (Range){lower_bound(s->split.chunk, s->split.num_parts, chunks.begin),
-                   lower_bound(s->split.chunk, s->split.num_parts, chunks.end)};
+static Range parts_of_group(const Sched *s, int64_t g) {
+    if (!s->slots) return (Range){g, g + 1};
+    Range c = chunks_of_group(s, g);
+    return (Range){lower_bound(s->split.chunk, s->split.num_parts, c.begin),
+                   lower_bound(s->split.chunk, s->split.num_parts, c.end)};
 }
 
-/* A split row belongs where its first part is. */
-static Range split_rows_in(const Sched *s, Range chunks) {
-    Range p = parts_in(s, chunks);
+/* A split row belongs to the group of its first part. */
+static Range split_rows_of_group(const Sched *s, int64_t g) {
+    if (!s->slots) return (Range){g, g + 1};
+    Range p = parts_of_group(s, g);
     return (Range){lower_bound(s->split.first, s->split.num_rows, p.begin),
                    lower_bound(s->split.first, s->split.num_rows, p.end)};
-}
-
-/* Item g of those in the block's chunks, or the slot's share. */
-static Range items_of_group(const Sched *s, Range (*in)(const Sched *s, Range chunks), int64_t g) {
-    if (s->slots) return in(s, chunks_of_group(s, g));
-    int64_t first = in(s, (Range){s->first, s->last}).begin;
-    return (Range){first + g, first + g + 1};
 }
 
 static char *slot_of_group(const Sched *s, int64_t g) {
@@ -138,7 +133,7 @@ static void first_sweep(void *ctx, int64_t g) {
     const Sched *s = ctx;
     char *slot = slot_of_group(s, g);
     Range chunks = chunks_of_group(s, g);
-    if (slot && !s->block) s->job->code->slot_begin(s->job->args, slot);
+    if (slot) s->job->code->slot_begin(s->job->args, slot);
     for (int64_t k = chunks.begin; k < chunks.end; k++) {
         Chunk c = chunk_at(s, k);
         if (c.part && s->job->whole_rows) run_whole(s, k, slot);
@@ -149,7 +144,7 @@ static void first_sweep(void *ctx, int64_t g) {
 
 static void next_sweep(void *ctx, int64_t g) {
     const Sched *s = ctx;
-    Range parts = items_of_group(s, parts_in, g);
+    Range parts = parts_of_group(s, g);
     for (int64_t p = parts.begin; p < parts.end; p++)
         run_part(s, p, s->split.chunk[p], slot_of_group(s, g));
 }
@@ -176,7 +171,7 @@ static void join_row(const Sched *s, int64_t row, char *slot) {
 
 static void join(void *ctx, int64_t g) {
     const Sched *s = ctx;
-    Range rows = items_of_group(s, split_rows_in, g);
+    Range rows = split_rows_of_group(s, g);
     for (int64_t r = rows.begin; r < rows.end; r++) join_row(s, r, slot_of_group(s, g));
 }
 
@@ -234,33 +229,35 @@ static Status slots_begin(Sched *s) {
     return s->slots ? ST_OK : ST_NOMEM;
 }
 
-static int64_t length(Range r) { return r.end - r.begin; }
-
 static Status sweep_and_join(Sched *s) {
-    Range all = {s->first, s->last};
-    int64_t parts = length(parts_in(s, all)), rows = length(split_rows_in(s, all));
-    s->phase = 0;
-    Status status = run_groups(s, length(all), first_sweep);
-    if (!status && parts) status = run_groups(s, rows, join);
-    while (!status && parts && ++s->phase < s->job->num_phases) {
-        status = run_groups(s, parts, next_sweep);
-        if (!status) status = run_groups(s, rows, join);
+    bool is_split = s->split.num_parts > 0;
+    Status status = run_groups(s, s->num_chunks, first_sweep);
+    if (!status && is_split) status = run_groups(s, s->split.num_rows, join);
+    while (!status && is_split && ++s->phase < s->job->num_phases) {
+        status = run_groups(s, s->split.num_parts, next_sweep);
+        if (!status) status = run_groups(s, s->split.num_rows, join);
     }
     return status;
 }
 
-static Status run_blocks(Sched *s) {
+/* ---- staged sums ---- */
+
+static void staged_task(void *ctx, int64_t task) {
+    const Sched *s = ctx;
     Stage *stage = s->job->stage;
-    Status status = ST_OK;
-    for (; !status && s->block < stage->blocks->num_blocks; s->block++) {
-        s->first = stage->blocks->first[s->block];
-        s->last = stage->blocks->first[s->block + 1];
-        stage_block(stage, s->block);
-        status = sweep_and_join(s);
-        if (!status) status = stage_add(stage, s->block);
-    }
-    if (!status && !s->block) status = sweep_and_join(s); /* no rows: slots begin all the same */
-    return status;
+    int64_t slots = s->slots ? s->num_slots : task + 1;
+    const KernelArgs *args = stage_begin(stage, task, slots);
+    s->job->code->rows(args, stage_row(stage, task), stage_row(stage, task + 1),
+                       slot_of_group(s, task % slots));
+    stage_end(args);
+}
+
+static Status run_staged(const Sched *s) {
+    for (int64_t k = 0; s->slots && k < s->num_slots; k++)
+        s->job->code->slot_begin(s->job->args, slot_of_group(s, k));
+    if (!s->small) return pool_run(s->num_chunks, staged_task, (void *)s);
+    for (int64_t task = 0; task < s->num_chunks; task++) staged_task((void *)s, task);
+    return ST_OK;
 }
 
 static void finish_slots(const Sched *s) {
@@ -271,7 +268,7 @@ static void finish_slots(const Sched *s) {
     job->code->end(job->args, s->slots);
 }
 
-bool sched_is_small(const Job *job) {
+static bool is_small(const Job *job) {
     int64_t work = job->args->num_rows + (job->csr ? job->args->num_edges : 0);
     return work < SMALL_WORK && work * job->width < SMALL_WORK;
 }
@@ -281,11 +278,10 @@ static Sched plan_chunks(const Job *job) {
     int64_t rows = job->args->num_rows;
     s.num_chunks = rows / s.rows_per_chunk + (rows % s.rows_per_chunk != 0);
     if (job->csr && job->num_phases) {
-        s.chunks = job->stage ? job->stage->blocks->pieces : job->csr->chunks;
-        s.num_chunks = job->stage ? job->stage->blocks->num_pieces : job->csr->num_chunks;
+        s.chunks = job->csr->chunks;
+        s.num_chunks = job->stage ? job->stage->num_tasks : job->csr->num_chunks;
     }
-    s.last = s.num_chunks;
-    s.small = sched_is_small(job);
+    s.small = is_small(job);
     return s;
 }
 
@@ -322,7 +318,7 @@ Status sched_run(const Job *job) {
     bool splits = job->csr && job->num_phases && job->csr->has_split && !job->whole_rows;
     if (splits) status = split_begin(&s);
     if (!status && job->has_slots) status = slots_begin(&s);
-    if (!status) status = job->stage ? run_blocks(&s) : sweep_and_join(&s);
+    if (!status) status = job->stage ? run_staged(&s) : sweep_and_join(&s);
     if (!status) finish_slots(&s);
     buf_free(s.split.part_of_chunk);
     buf_free(s.split.states);

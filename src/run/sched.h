@@ -27,7 +27,6 @@ typedef struct {
         width; /* elements of a row or an edge: below SMALL_WORK in all, the caller runs alone */
 } Job;
 
-bool sched_is_small(const Job *job); /* the caller runs alone */
 /* ST_INTR where the caller's poll said so: results are then partly written. */
 Status sched_run(const Job *job);
 

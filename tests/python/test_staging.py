@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 
 class Rotation(tg.Reducer):
-    """Strict: a row is one task and one block, however long."""
+    """Strict: a row is one task, however long."""
 
     def identity(self):
         return 1.0, 0.0
