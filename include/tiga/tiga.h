@@ -346,6 +346,10 @@ TG_API tg_status tg_reference(const tg_program *p, const tg_graph *g, const tg_a
  * never above the cgroup's quota. Bits do not depend on it. */
 TG_API void tg_set_num_threads(int n);
 TG_API int tg_num_threads(void);
+/* Whether this thread's next calls run on the threads of the OpenMP runtime that the process has loaded, where its
+ * number is tg_num_threads(): for programs whose other loops are OpenMP's, since its threads spin on the cores
+ * between those. Never in a forked child, whose runtime lacks its threads. Off at first. Bits do not depend on it. */
+TG_API void tg_use_openmp(bool on);
 /* Asked about every 10 ms during this thread's calls, in this thread; true ends the call with TG_EINTR. It may not
  * leave by longjmp or an exception. NULL: off. */
 TG_API void tg_set_poll(bool (*poll)(void *ctx), void *ctx);

@@ -129,7 +129,10 @@ bool operand_get(State *state, PyObject *object, const char *name, Operand *out)
     bool ok;
     if (PyFloat_Check(object) || PyLong_Check(object)) ok = number_get(object, out);
     else if (PyObject_CheckBuffer(object)) ok = buffer_get(state, object, name, out);
-    else ok = tensor_get(state, object, name, out);
+    else {
+        out->is_tensor = true;
+        ok = tensor_get(state, object, name, out);
+    }
     if (ok) give_address(&out->array);
     return ok;
 }

@@ -77,7 +77,7 @@ void relock(Unlocked *u);
 typedef struct {
     tg_array array;
     Py_buffer view;
-    bool has_view;
+    bool has_view, is_tensor;
     union {
         double f;
         int64_t i;

@@ -45,6 +45,7 @@ typedef struct {
     size_t count;
     tg_arg *args;
     Operand *operands;
+    bool has_tensors; /* torch's */
 } Arguments;
 
 static void arguments_release(Arguments *a) {
@@ -62,6 +63,7 @@ static bool arguments_fill(State *state, PyObject *names, PyObject *arrays, Py_s
         if (array == Py_None) continue;
         if (!operand_get(state, array, name, &out->operands[out->count])) return false;
         out->args[out->count] = (tg_arg){name, out->operands[out->count].array};
+        out->has_tensors |= out->operands[out->count].is_tensor;
         out->count++;
     }
     return true;
@@ -73,8 +75,8 @@ static bool arguments_get(State *state, PyObject *names, PyObject *arrays, Argum
         PyErr_Format(PyExc_TypeError, "%zd names, but %zd arrays", n, PyTuple_Size(arrays));
         return false;
     }
-    *out = (Arguments){0, PyMem_Calloc((size_t)n + 1, sizeof(tg_arg)),
-                       PyMem_Calloc((size_t)n + 1, sizeof(Operand))};
+    *out = (Arguments){.args = PyMem_Calloc((size_t)n + 1, sizeof(tg_arg)),
+                       .operands = PyMem_Calloc((size_t)n + 1, sizeof(Operand))};
     if (!out->args || !out->operands) PyErr_NoMemory();
     else if (arguments_fill(state, names, arrays, n, out)) return true;
     arguments_release(out);
@@ -94,6 +96,7 @@ static PyObject *run_with(PyObject *self, PyObject *args, Run run) {
     if (!arguments_get(state, names, arrays, &a)) return NULL;
     Unlocked u;
     tg_set_num_threads(threads);
+    tg_use_openmp(a.has_tensors);
     unlock(&u);
     tg_status status = run(handle_of(self), ((GraphObject *)graph)->handle, a.args, a.count);
     relock(&u);

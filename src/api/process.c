@@ -13,6 +13,8 @@ void tg_set_num_threads(int n) { pool_set_num_threads(n); }
 
 int tg_num_threads(void) { return pool_num_threads(); }
 
+void tg_use_openmp(bool on) { pool_use_team(on && !debug_has("OFF", "openmp")); }
+
 void tg_set_poll(bool (*poll)(void *ctx), void *ctx) { pool_set_poll(poll, ctx); }
 
 void tg_set_log(void (*log)(void *ctx, int severity, const char *text), void *ctx) {

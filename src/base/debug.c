@@ -17,7 +17,8 @@ static struct {
     {"DUMP", "write each stage to this folder, as files that are valid inputs"},
     {"VERIFY", "1: verify every program and kernel that is planned"},
     {"EXEC", "interp: run everything on the interpreter"},
-    {"OFF", "parts to leave out: cache (of code on disk), move (of work off the edges)"},
+    {"OFF", "parts to leave out: cache (of code on disk), move (of work off the edges), openmp "
+            "(torch's threads)"},
     {"THREADS", "threads of a call (default: OMP_NUM_THREADS, else the processors)"},
     {"STATS", "1: say at exit how many kernels were found, compiled and kept"},
     {"PERF", "1: name jitted code for perf"},

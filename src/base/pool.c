@@ -13,6 +13,7 @@
 #include "base/pool.h"
 
 #include "base/cpus.h"
+#include "base/team.h"
 
 #include <linux/futex.h>
 #include <pthread.h>
@@ -77,6 +78,7 @@ static struct {
 
 static _Thread_local struct {
     int threads; /* 0: the default */
+    bool uses_team;
     bool (*poll)(void *ctx);
     void *ctx;
     int64_t next_poll; /* ns */
@@ -237,22 +239,39 @@ static bool run_share(void) {
     }
 }
 
+/* A share on one of the OpenMP team's threads; only the caller's can be interrupted. */
+static void share_of_team(void *all_done) {
+    FpMode own = fp_mode();
+    fp_set_mode(pool.mode);
+    if (!run_share()) *(bool *)all_done = false;
+    fp_set_mode(own);
+}
+
+static bool run_on_workers(int helpers) {
+    int n = start_workers(helpers);
+    for (int i = 0; i < n; i++) call(&pool.workers[i]);
+    bool all_done = run_share();
+    for (int i = 0; i < n; i++) await_end(&pool.workers[i]);
+    return all_done;
+}
+
 Status pool_run(int64_t num_tasks, void (*body)(void *ctx, int64_t task), void *ctx) {
-    int64_t helpers = pool_num_threads() - 1;
-    if (helpers > num_tasks - 1) helpers = num_tasks - 1;
+    int threads = pool_num_threads();
+    int64_t helpers = threads < num_tasks ? threads - 1 : num_tasks - 1;
     if (helpers < 1 || atomic_exchange(&pool.owned, true)) return run_alone(num_tasks, body, ctx);
-    int n = start_workers((int)helpers);
     pool.body = body;
     pool.ctx = ctx;
     pool.num_tasks = num_tasks;
     pool.mode = fp_mode();
     atomic_store(&pool.next, 0);
-    for (int i = 0; i < n; i++) call(&pool.workers[i]);
-    bool ok = run_share();
-    for (int i = 0; i < n; i++) await_end(&pool.workers[i]);
+    bool all_done = true;
+    if (!mine.uses_team || !team_run(threads, share_of_team, &all_done))
+        all_done = run_on_workers((int)helpers);
     atomic_store(&pool.owned, false);
-    return ok ? ST_OK : report_interrupt();
+    return all_done ? ST_OK : report_interrupt();
 }
+
+void pool_use_team(bool on) { mine.uses_team = on; }
 
 void pool_set_num_threads(int n) {
     mine.threads = n < 0 ? 0 : n > POOL_MAX_THREADS ? POOL_MAX_THREADS : n;

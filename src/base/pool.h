@@ -28,6 +28,10 @@ enum { POOL_MAX_THREADS = 256 };
 void pool_set_num_threads(int n);
 int pool_num_threads(void);
 
+/* Whether this thread's next calls run on the process's OpenMP team where they can (team.h): its threads take the
+ * place of the pool's own, with the same bits. */
+void pool_use_team(bool on);
+
 /* For this thread; NULL turns it off. Asked at the first task after it was set and then at most
  * every POOL_POLL_MS, since a poll may be dear (Python's takes a lock). */
 enum { POOL_POLL_MS = 10 };

@@ -196,6 +196,40 @@ assert os.waitpid(pid, 0)[1] == 0
     assert done.returncode == 0, done.stderr
 
 
+TORCH_CALL = """
+import os, torch, tiga as tg
+class K(tg.MessagePassing):
+    def edge(self, src, dst, edge): return src.x * edge.w
+def call(torch_threads=None):
+    g = tg.Graph.regular(50000, 8)
+    x = torch.linspace(-1, 1, 50000).requires_grad_()
+    w = torch.linspace(0, 3, 400000).requires_grad_()
+    (torch.ones(2_000_000) * 2).sum()  # wakes torch's threads
+    out = K()(graph=g, src={"x": x}, edge={"w": w})
+    return b"".join(t.detach().numpy().tobytes() for t in (out, *torch.autograd.grad(out.sum(), (x, w))))
+"""
+
+
+def test_a_torch_call_has_the_same_bits_on_torchs_threads_and_on_tigas():
+    code = TORCH_CALL + "import hashlib; torch.set_num_threads(2); print(hashlib.sha256(call()).hexdigest())"
+    digests = {run_python(code, TIGA_OFF=off).stdout for off in ("", "openmp")}
+    assert len(digests) == 1 and len(digests.pop().strip()) == 64
+
+
+def test_fork_after_a_torch_call():
+    code = """
+first = call()
+pid = os.fork()
+if pid == 0:
+    torch.set_num_threads(1)  # as torch's own workers do: its runtime lacks its threads here
+    tg.set_num_threads(2)
+    os._exit(0 if call() == first else 1)
+assert os.waitpid(pid, 0)[1] == 0
+"""
+    done = run_python(TORCH_CALL + code)
+    assert done.returncode == 0, done.stderr
+
+
 def test_graphs_pickle_into_another_process():
     blob = pickle.dumps(tg.Graph.from_coo([2, 0], [1, 1], num_src=4, num_dst=2)).hex()
     done = run_python(f"import pickle; print(pickle.loads(bytes.fromhex('{blob}')))")
