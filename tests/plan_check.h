@@ -16,8 +16,8 @@
 static inline int known_at(const Kernel *k, Val v) {
     Place p = k->place[v];
     Op op = ir_op(k->body, v);
-    bool anchor = op == OP_reduce || op == OP_rmax || op == OP_softmax;
-    if (anchor && ir_type(k->body, v)->set == SET_ALL) return INT16_MAX;
+    bool anchor = op_is_reduction(op), ends = anchor && op != OP_row_scan;
+    if (ends && ir_type(k->body, v)->set == SET_ALL) return INT16_MAX;
     switch ((Level)p.level) {
     case LEVEL_once: return -1;
     case LEVEL_last: return INT16_MAX;
@@ -32,9 +32,7 @@ static inline void check_value(const Kernel *k, Val v) {
     const Fn *f = k->body;
     const Node *n = ir_node(f, v);
     Place p = k->place[v];
-    Set set = n->op == OP_reduce || n->op == OP_rmax || n->op == OP_softmax
-                  ? ir_type(f, n->args[0])->set
-                  : n->types[0].set;
+    Set set = op_is_reduction((Op)n->op) ? map_from(f, n->attr.map) : n->types[0].set;
     Set edges = k->map == MAP_NONE ? SET_ALL : map_from(f, k->map);
     if (n->op == OP_gather && !map_is_all(n->attr.map) && n->attr.map != k->map) {
         assert_int_equal(ir_op(f, n->args[0]), OP_input);
@@ -42,7 +40,9 @@ static inline void check_value(const Kernel *k, Val v) {
     }
     if (n->op == OP_degree) assert_int_equal(n->attr.map, k->map);
     if (n->op == OP_input) return;
-    if (set == SET_ALL) assert_true(p.level == LEVEL_once || p.level == LEVEL_last);
+    if (set == SET_ALL)
+        assert_true(p.level == LEVEL_once || p.level == LEVEL_last ||
+                    (p.level == LEVEL_row && k->map != MAP_NONE && map_is_all(k->map)));
     else assert_int_equal(p.level, set == edges ? LEVEL_edge : LEVEL_row);
     if (set != SET_ALL && set != edges) assert_int_equal(set, k->rows);
     int use = p.level == LEVEL_last   ? INT16_MAX

@@ -611,6 +611,43 @@ static inline void running(const P *p) {
     OUT("here", SUM(ir_tanh(p->f, far)));
 }
 
+/* Nodes folded to one value: what comes of edges; what it gives on its way goes back to edges and is summed,
+ * times the end of it; then a tree. */
+static inline void fold_of_nodes(const P *p) {
+    Body b = body_new(p, 1), t = body_new(p, 2);
+    ir_add_result(b.f, "s", ir_tanh(b.f, ir_add(b.f, ir_mul(b.f, b.x, b.s), b.y)));
+    ir_add_result(b.f, "way", ir_mul(b.f, b.s, b.y));
+    ir_add_result(t.f, "s", ir_mul(t.f, t.s, t.x));
+    ir_add_result(t.f, "t", ir_add(t.f, ir_mul(t.f, t.t, t.x), t.y));
+    Map all = map_all(p->U);
+    Val x = in(p, "x", p->U, 1, 3), first = in(p, "s0", SET_ALL, 1, 3);
+    Val w = ir_gather(p->f, in(p, "w", SET_ALL, 1, 3), all);
+    Val h = ir_reduce(p->f, MUL(in(p, "e", p->E, 1, 3), SRC(x)), p->src);
+    Val v = scan2(p, &b, 1, 0, all, first, h, MUL(x, w));
+    Val far = MUL(part(p, v, 1), ir_gather(p->f, part(p, v, 0), all));
+    OUT("y", SUM(SRC(far)));
+    OUT("total", ir_reduce(p->f, MUL(far, w), all));
+    Val grow = ir_add(p->f, ir_const_like(p->f, x, 1), MUL(ir_const_like(p->f, x, 0.01), x));
+    v = scan2(p, &t, 2, SCAN_tree, all, first, grow, MUL(x, w));
+    OUT("product", part(p, v, 0));
+    OUT("path", part(p, v, 1));
+}
+
+/* Against the order of the numbers; its end, through a matrix, is where the next one starts. */
+static inline void fold_of_folds(const P *p) {
+    Body b = body_new(p, 1);
+    ir_add_result(b.f, "s", ir_tanh(b.f, ir_add(b.f, ir_mul(b.f, b.x, b.s), b.y)));
+    Map all = map_all(p->V);
+    Val x = in(p, "x", p->V, 1, 3), y = in(p, "z", p->V, 1, 3);
+    x = DIV(x, ir_bcast(p->f, ir_gather(p->f, ir_cast(p->f, ir_degree(p->f, all), DT_f64), all),
+                        (int64_t[]){3}, 1));
+    Val v = scan2(p, &b, 1, SCAN_reverse, all, in(p, "s0", SET_ALL, 1, 3), x, y);
+    Val end = ir_reshape(p->f, part(p, v, 0), (int64_t[]){1, 3}, 2);
+    Val next = ir_matmul(p->f, end, in(p, "W", SET_ALL, 2, 3, 3));
+    next = ir_reshape(p->f, next, (int64_t[]){3}, 1);
+    OUT("y", part(p, scan2(p, &b, 1, 0, all, next, y, x), 0));
+}
+
 typedef struct {
     const char *name;
     void (*build)(const P *p);
@@ -660,6 +697,8 @@ static const Program programs[] = {
     PROGRAM(spiral_back),
     PROGRAM(spiral_tree),
     PROGRAM(running),
+    PROGRAM(fold_of_nodes),
+    PROGRAM(fold_of_folds),
 #undef PROGRAM
 };
 enum { NUM_PROGRAMS = sizeof programs / sizeof *programs };

@@ -183,7 +183,8 @@ static const struct {
     {break_body_count, "(traverse): 1 operands, but its body has 2 inputs\n"},
     {break_body_sets, "(traverse): its body has other sets or relations\n"},
     {break_phase, "value 7 (traverse): no such map\n"},
-    {break_scan_map, "value 9: row_scan of f32 @ W, f32 @ r.edges: a relation's map is needed\n"},
+    {break_scan_map, "value 9: row_scan of f32 @ W, f32 @ r.edges: a relation's map is needed, or "
+                     "that of nodes to `all`\n"},
     {break_scan_body, "a body of elementwise operations on scalars is needed\n"},
     {break_scan_states, "states, operands and the body's ends do not fit each other\n"},
     {break_scan_tree, "states, operands and the body's ends do not fit each other\n"},

@@ -178,7 +178,7 @@ static bool is_scanned(const Lower *w, uint32_t k) {
     Form form = w->r->form == FORM_general ? FORM_general : w->r->part[k].form;
     double value; /* whole numbers add up alike in any order: a count stays one */
     bool whole = build_constant(w->b, w->lifted[k], &value) && value == floor(value);
-    bool strict = w->r->flags & REDUCER_deterministic && !map_is_all(w->map) && !whole;
+    bool strict = w->r->flags & REDUCER_deterministic && !whole;
     return form == FORM_general || form == FORM_product || form == FORM_affine ||
            (form == FORM_additive && strict);
 }
@@ -298,12 +298,6 @@ static bool scan(Lower *w) {
     Val first[REDUCER_MAX_STATE], operands[2 * REDUCER_MAX_STATE];
     if (!find_scanned(w, &s)) return false;
     if (s.num == 0) return true;
-    if (map_is_all(w->map))
-        return build_fail(
-            w->b, ST_UNSUPPORTED,
-            "reducer '%s': node values reduce to one value by sums, maxima, minima and "
-            "softmax alone",
-            w->r->name);
     if (!region_inline(w->b, w->r->identity, NULL, 0, first)) return false;
     for (uint32_t i = 0; i < s.num; i++) {
         Val start = build_cast(w->b, first[s.of[i]], (Dtype)type(w, s.x[s.of[i]])->dtype);

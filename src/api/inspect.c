@@ -110,7 +110,13 @@ static void explain_traversal(Text *t, const Plan *plan, uint32_t k,
                   f->sets.data[kernel->rows].name);
         return;
     }
-    const Relation *r = &f->relations.data[map_is_all(kernel->map) ? 0 : map_relation(kernel->map)];
+    if (map_is_all(kernel->map)) {
+        text_putf(t, "accepted: [plan] %s: %s folded to one value, %u phase%s\n", kernel->name,
+                  f->sets.data[map_from(f, kernel->map)].name, kernel->num_phases,
+                  kernel->num_phases == 1 ? "" : "s");
+        return;
+    }
+    const Relation *r = &f->relations.data[map_relation(kernel->map)];
     text_putf(t, "accepted: [plan] %s: one traversal of %s by %s, %u phase%s\n", kernel->name,
               r->name, map_is_dst(kernel->map) ? "destination" : "source", kernel->num_phases,
               kernel->num_phases == 1 ? "" : "s");

@@ -154,7 +154,7 @@ static bool has_no_cell(const Emit *e, Val v) {
 /* Large values that `end` alone computes do not go on a stack but behind the slots. */
 static CellHome home_of(const Emit *e, Val v) {
     const Info *i = &e->info[v];
-    bool at_end = level_of(e, v) == LEVEL_last || e->kernel->rows == SET_ALL;
+    bool at_end = level_of(e, v) == LEVEL_last || plan_is_dense(e->kernel);
     if (e->num_shares || (at_end && emit_rolled(e, i->n))) return CELL_slot;
     return i->crosses && level_of(e, v) == LEVEL_row ? CELL_row : CELL_local;
 }
@@ -188,9 +188,9 @@ static void place_copy(Emit *e, Val v) {
     if (e->info[x].n <= 1 || e->info[x].copy != NO_CELL) return;
     int64_t stride = w.stride[w.rank - (turned ? 2 : 1)], rows = turned ? 1 : t->dim[t->rank - 2];
     bool once = level_of(e, w.base) == LEVEL_once && level_of(e, v) != LEVEL_once;
-    bool fits = e->info[x].n <= MOST_COPIED || e->kernel->rows == SET_ALL;
+    bool fits = e->info[x].n <= MOST_COPIED || plan_is_dense(e->kernel);
     if (stride <= 1 || !fits || (!once && rows < FEW_BLOCKS)) return;
-    CellHome home = e->kernel->rows == SET_ALL ? CELL_slot : CELL_local;
+    CellHome home = plan_is_dense(e->kernel) ? CELL_slot : CELL_local;
     e->info[x].copy = cell_new(e, (Dtype)t->dtype, e->info[x].n, home);
     e->info[x].turned = turned;
 }
@@ -227,7 +227,7 @@ static void add_acc(Emit *e, Val v) {
     *a = (Acc){.anchor = v,
                .level = (Level)e->kernel->place[v].level,
                .phase = e->kernel->place[v].phase,
-               .slot = map_to(e->f, n->attr.map) == SET_ALL && e->kernel->has_slots};
+               .slot = map_is_all(n->attr.map) && n->op != OP_row_scan};
     CellHome home = a->slot ? CELL_slot : CELL_row;
     a->kind = n->op == OP_reduce ? ACC_reduce : n->op == OP_rmax ? ACC_rmax : ACC_softmax;
     for (int k = 0; k < 3; k++) a->cell[k] = NO_CELL;

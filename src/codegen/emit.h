@@ -240,7 +240,7 @@ static inline Level level_of(const Emit *e, Val v) {
     const Node *n = ir_node(e->f, v);
     bool is_row = n->num_results == 1 && (n->op == OP_reduce || n->op == OP_row_scan);
     if (!is_row || plan_is_staged(e->kernel, v)) return (Level)e->kernel->place[v].level;
-    return ir_type(e->f, v)->set == SET_ALL ? LEVEL_last : LEVEL_row;
+    return n->op == OP_reduce && ir_type(e->f, v)->set == SET_ALL ? LEVEL_last : LEVEL_row;
 }
 bool analyze_is_flat(const Emit *e, Val v);  /* a concat whose parts follow each other */
 bool analyze_is_outer(const Emit *e, Val v); /* a matmul of inner extent 1 */

@@ -241,7 +241,7 @@ static LLVMValueRef mirror(Emit *e, LLVMValueRef first, LLVMValueRef last, LLVMV
 }
 
 Loop edges_begin(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
-    LLVMValueRef cols = emit_argument(e, e->args, offsetof(KernelArgs, col), e->ptr);
+    bool has_cols = !map_is_all(e->kernel->map);
     LLVMValueRef edges =
         e->request->has_edge ? emit_argument(e, e->args, offsetof(KernelArgs, edge), e->ptr) : NULL;
     Loop l = emit_loop(e, first, last, emit_i64(e, 1));
@@ -249,7 +249,9 @@ Loop edges_begin(Emit *e, int phase, LLVMValueRef first, LLVMValueRef last) {
     if (scan_is_reversed(e, phase))
         e->pos = mirror(e, first, last, emit_add(e, l.index, emit_i64(e, 1)));
     e->edge = edges ? emit_index(e, edges, e->pos) : e->pos;
-    e->col = emit_index(e, cols, e->pos);
+    if (has_cols)
+        e->col =
+            emit_index(e, emit_argument(e, e->args, offsetof(KernelArgs, col), e->ptr), e->pos);
     scan_at_edge(e);
     return l;
 }

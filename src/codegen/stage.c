@@ -22,7 +22,7 @@ static double work_of(const Emit *e, Val v) {
 
 void stage_choose(Emit *e) {
     double work = 0;
-    if (e->kernel->rows != SET_ALL || e->kernel->map != MAP_NONE) return;
+    if (!plan_is_dense(e->kernel)) return;
     for (Val v = 1; v < ir_count(e->f); v++) {
         if (!e->info[v].live) continue;
         if (!is_stageable(ir_op(e->f, v))) return;

@@ -76,6 +76,19 @@ Status csr_finish(Csr *c) {
     return ST_OK;
 }
 
+Status csr_of_one_row(int64_t n, Csr *out) {
+    void *row_ptr;
+    Status st = buffer_new("row_ptr", 1, 1, sizeof *out->row_ptr, &row_ptr);
+    *out = (Csr){0};
+    if (st) return st;
+    ((int64_t *)row_ptr)[0] = 0;
+    ((int64_t *)row_ptr)[1] = n;
+    *out = (Csr){.num_rows = 1, .num_edges = n, .row_ptr = row_ptr};
+    st = csr_finish(out);
+    if (st) csr_free(out), *out = (Csr){0};
+    return st;
+}
+
 void csr_free(Csr *c) {
     mem_free((void *)c->row_ptr);
     mem_free((void *)c->col);

@@ -43,6 +43,9 @@ typedef struct {
     int64_t num_chunks;
     bool has_split; /* some chunk is a part */
 } Csr;
+/* n elements in one row, as their map to `all` groups them: without col. Owns row_ptr and chunks. */
+Status csr_of_one_row(int64_t n, Csr *out);
+void csr_free(Csr *c); /* what it owns; zeroed is fine */
 
 /* num_src < 0: the largest index + 1. Arguments are named in messages as in tiga.h: row_ptr,
  * col_idx, src, dst, edge_index. On failure *out is untouched. full: also reports duplicates, self

@@ -100,7 +100,6 @@ Status ungroup_edges(const Csr *c, void **key, void **other);
 
 /* chunk.c. max_degree, chunks and has_split from the rest. */
 Status csr_finish(Csr *c);
-void csr_free(Csr *c);
 
 /* blocks.c */
 Status blocks_new(const Csr *c, Blocks **out);

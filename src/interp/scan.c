@@ -140,18 +140,30 @@ static Status new_parts(Fold *w) {
     return st;
 }
 
+static Status fold_by(Fold *w, const Csr *csr) {
+    w->csr = csr;
+    Status st = new_values(w);
+    if (!st && w->s.flags & SCAN_tree) st = new_parts(w);
+    if (!st && w->numel) fold_all(w);
+    return st;
+}
+
 Status eval_row_scan(const Eval *q) {
     Fold w = {.q = q, .s = ir_scan_of(q->node), .numel = q->out->numel};
-    bool by_dst = map_is_dst(w.s.map);
+    const Csr *csr;
     Status st = ST_OK;
     for (uint32_t k = 0; !st && k < q->node->num_results; k++) st = eval_alloc(q, k);
-    if (!st) st = graph_csr(q->run->domain->graphs[map_relation(w.s.map)], by_dst, &w.csr);
-    if (!st) st = new_values(&w);
-    if (!st && w.s.flags & SCAN_tree) st = new_parts(&w);
-    if (st || w.numel == 0) return st;
-    for (uint32_t k = 0; k < w.s.num_states; k++)
+    for (uint32_t k = 0; !st && k < w.s.num_states; k++)
         memcpy(q->out[k].data, q->args[k]->data,
                (size_t)(value_count(q->args[k]) * value_size(q->args[k])));
-    fold_all(&w);
-    return ST_OK;
+    if (st) return st;
+    if (map_is_all(w.s.map)) {
+        Csr row;
+        st = csr_of_one_row(q->run->domain->set_size[map_from(q->f, w.s.map)], &row);
+        if (!st) st = fold_by(&w, &row);
+        csr_free(&row);
+        return st;
+    }
+    st = graph_csr(q->run->domain->graphs[map_relation(w.s.map)], map_is_dst(w.s.map), &csr);
+    return st ? st : fold_by(&w, csr);
 }

@@ -501,6 +501,12 @@ Scan ir_scan_of(const Node *n) {
     return (Scan){n->attr.map, (int)n->attr.ints[1], states, n->num_args - states, n->attr.body};
 }
 
+Map ir_way_of(const Fn *f, Val v) {
+    const Node *n = ir_node(f, v), *scan = n->op == OP_result ? ir_node(f, n->args[0]) : n;
+    bool way = scan->op == OP_row_scan && n->op == OP_result && n->attr.index >= scan->attr.ints[0];
+    return way ? scan->attr.map : MAP_NONE;
+}
+
 Val ir_degree(Fn *f, Map m) { return ir_emit(f, OP_degree, NULL, 0, &(Attr){.map = m}); }
 
 Val ir_iota(Fn *f, Set s) { return ir_emit(f, OP_iota, NULL, 0, &(Attr){.type = {.set = s}}); }

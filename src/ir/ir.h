@@ -62,7 +62,8 @@ static inline Map map_all(Set s) { return -1 - (Map)s; }
 static inline bool map_is_all(Map m) { return m < 0; }
 static inline int map_relation(Map m) { return m / 2; } /* of a relation's map */
 static inline bool map_is_dst(Map m) { return m >= 0 && (m & 1); }
-static inline Map map_other(Map m) { return m ^ 1; } /* the relation's other end */
+/* The relation's other end; MAP_NONE where there is none. */
+static inline Map map_other(Map m) { return m < 0 ? MAP_NONE : m ^ 1; }
 
 /* The extent of a set as a dimension of a dense value: dim_of(s) in Type.dim. */
 static inline int64_t dim_of(Set s) { return -1 - (int64_t)s; }
@@ -212,7 +213,8 @@ Val ir_reduce(Fn *f, Val v, Map m);         /* sum */
 Val ir_rmax(Fn *f, Val v, Map m);           /* parts 0 and 1: largest, ties */
 Val ir_softmax(Fn *f, Val s, Val v, Map m); /* parts 0 to 2 of op.def */
 Val ir_logsumexp(Fn *f, Val softmax);       /* the sum of its parts 1 and 2 */
-/* A fold along the rows of a relation's map m : A -> B, by a body on scalars (elementwise operations):
+/* A fold along the rows of a map m : A -> B, a relation's or that of nodes to `all` (one row, by node number), by
+ * a body on scalars (elementwise operations):
  *
  *   (finals @ B.., ys @ A..) = row_scan(states @ B.., xs @ A..)     body: (states.., xs..) -> (states.., ys..)
  *
@@ -233,6 +235,8 @@ typedef struct {
 /* operands: states, then xs; those that the body does not look at are left out, unless SCAN_tree. */
 Val ir_row_scan(Fn *f, const Scan *s, const Val *operands);
 Scan ir_scan_of(const Node *n); /* of a row_scan */
+/* The map of the row_scan that gives v on its way, or MAP_NONE. */
+Map ir_way_of(const Fn *f, Val v);
 Val ir_degree(Fn *f, Map m);
 Val ir_iota(Fn *f, Set s);
 Val ir_enter(Fn *f, Val v, Set s);

@@ -459,8 +459,10 @@ static Status check_scan(const Infer *q, uint32_t states) {
 
 static Status infer_row_scan(const Infer *q) {
     const Attr *a = q->attr;
-    if (!map_exists(q->f, a->map) || map_is_all(a->map))
-        return fault(q, ST_NAME, "a relation's map is needed");
+    bool exists = map_exists(q->f, a->map);
+    Set from = exists ? map_from(q->f, a->map) : SET_ALL;
+    if (from == SET_ALL || (map_is_all(a->map) && set_is_edges(q->f, from)))
+        return fault(q, ST_NAME, "a relation's map is needed, or that of nodes to `all`");
     if (!a->body || a->num_ints != 2 || !is_scan_body(a->body))
         return fault(q, ST_SHAPE, "a body of elementwise operations on scalars is needed");
     int64_t states = a->ints[0], flags = a->ints[1], ys = a->body->results.len - states;

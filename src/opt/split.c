@@ -32,7 +32,7 @@ static bool is_cotangent(const char *name) {
 }
 
 static bool is_reduction(const Fn *f, Val v) {
-    if (set_is_edges(f, ir_type(f, v)->set)) return false; /* what a scan gives on its way */
+    if (ir_way_of(f, v) != MAP_NONE) return false; /* as many as it has messages */
     Op op = ir_op(f, v);
     if (op == OP_result) op = ir_op(f, ir_arg(f, v, 0));
     return op_is_reduction(op);

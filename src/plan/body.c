@@ -60,7 +60,7 @@ static Val read_value(Copy *c, Val v) {
 static void preset(Copy *c, Val v) {
     const Node *n = ir_node(c->p->f, v);
     if (c->d->need[v] == NEED_buffer || n->op == OP_enter ||
-        (n->op == OP_degree && n->attr.map != c->d->map))
+        (n->op == OP_degree && (n->attr.map != c->d->map || map_is_all(n->attr.map))))
         c->memo[v] = read_value(c, v);
     else if (draft_fetches(c->p, c->d, v))
         c->memo[v] = ir_gather(c->body, read_value(c, n->args[0]), n->attr.map);

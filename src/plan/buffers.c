@@ -15,8 +15,6 @@
 
 #include <string.h>
 
-enum { SMALL_NUMEL = 4096 }; /* work on `all` up to this size is repeated where it is needed */
-
 typedef struct {
     Planner *p;
     const Fn *f;
@@ -28,15 +26,6 @@ typedef struct {
 } Pass;
 
 /* ---- positions ---- */
-
-static bool is_leaf(Op op) {
-    return op == OP_input || op == OP_constant || op == OP_degree || op == OP_enter;
-}
-
-static bool is_large(const Fn *f, Val v) {
-    if (is_leaf(ir_op(f, v)) || ir_type(f, v)->set != SET_ALL) return false;
-    return ir_op(f, v) == OP_matmul || type_numel(ir_type(f, v)) > SMALL_NUMEL;
-}
 
 static int after(int time) { return time % 2 == 0 ? time + 1 : time; }
 
@@ -110,13 +99,21 @@ static bool is_kept(const Pass *q, const Draft *d, Val v, int32_t a) {
     return !holds(d, a) && (!own || q->home[v] < d->time);
 }
 
+/* What scans of the draft's own order give on their way is never kept. */
+static bool runs_again(const Pass *q, const Draft *d, Val v) {
+    Map m = ir_way_of(q->f, v);
+    return m != MAP_NONE && m == d->map;
+}
+
+static bool is_dense(const Draft *d) { return d->rows == SET_ALL && d->map == MAP_NONE; }
+
 /* Is v, met at its own level in d, read from memory? */
 static bool is_read(const Pass *q, const Draft *d, Val v) {
     int32_t a = q->p->anchor_of[v];
     if (is_leaf(ir_op(q->f, v)) || ir_node(q->f, v)->num_results > 1) return false;
     if (set_is_edges(q->f, ir_type(q->f, v)->set)) return a >= 0 && is_kept(q, d, v, a);
-    if (a >= 0) return !holds(d, a);
-    if (is_large(q->f, v)) return d->rows != SET_ALL || q->home[v] < d->time;
+    if (a >= 0) return !holds(d, a) && !runs_again(q, d, v);
+    if (is_large(q->f, v)) return !is_dense(d) || q->home[v] < d->time;
     return (q->stored[v] || q->forced[v]) && q->home[v] < d->time;
 }
 

@@ -103,8 +103,8 @@ static void count_phase(Count *c, uint32_t phase) {
         numbered |= n->op == OP_input || n->op == OP_iota ||
                     (c->is_result[v] && c->k->place[v].phase == phase && !plan_is_staged(c->k, v));
     }
-    c->out->edge_visits += c->edges;
-    numbered &= !map_is_dst(c->k->map);
+    numbered &= !map_is_dst(c->k->map) && !map_is_all(c->k->map);
+    if (!map_is_all(c->k->map)) c->out->edge_visits += c->edges;
     count(&c->out->bytes_read, times(c->edges, c->index_bytes * (fetches + numbered)));
 }
 
@@ -178,12 +178,12 @@ static void count_kernel(Arena *a, const Plan *p, const Kernel *k, const int64_t
     for (uint32_t r = 0; r < f->results.len; r++) c.is_result[f->results.data[r].val] = 1;
     if (k->map != MAP_NONE) {
         c.edges = size[map_from(f, k->map)];
-        out->bytes_read += (c.rows + 1) * 8;
+        out->bytes_read += map_is_all(k->map) ? 0 : (c.rows + 1) * 8;
         for (uint32_t phase = 0; phase < k->num_phases; phase++) count_phase(&c, phase);
     } else if (set_is_edges(f, k->rows)) {
         out->edge_visits += c.rows;
     }
-    out->traversals += k->map != MAP_NONE || set_is_edges(f, k->rows);
+    out->traversals += !map_is_all(k->map) || set_is_edges(f, k->rows);
     count_rest(&c);
     count_stores(&c, p);
 }

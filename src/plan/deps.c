@@ -18,13 +18,13 @@ static void add_store(Planner *p, Val v) {
     add_anchor(p, v, MAP_NONE, ir_type(p->f, v)->set, false);
 }
 
-/* An edge value that depends on what scans give on their way can be computed in their order alone. */
+/* A value that depends on what scans give on their way can be computed in their order alone. */
 static Map order_of(const Planner *p, Val v) {
     const Node *n = ir_node(p->f, v);
     Set set = n->types[0].set;
-    Map m = MAP_NONE;
-    if (n->op == OP_result && set_is_edges(p->f, set)) return ir_node(p->f, n->args[0])->attr.map;
-    for (uint32_t k = 0; k < n->num_args && set_is_edges(p->f, set); k++) {
+    Map m = ir_way_of(p->f, v);
+    if (m != MAP_NONE || op_is_reduction((Op)n->op)) return m;
+    for (uint32_t k = 0; k < n->num_args; k++) {
         Map other = p->order_of[n->args[k]];
         if (other == MAP_NONE || ir_type(p->f, n->args[k])->set != set) continue;
         m = m == MAP_NONE || m == other ? other : NO_ORDER;
@@ -117,7 +117,7 @@ typedef struct {
 static void sweep_gather(Sweep *s, Val v) {
     Val x = ir_arg(s->p->f, v, 0);
     Map m = ir_node(s->p->f, v)->attr.map;
-    if (!map_is_all(m) && m == s->o->map) {
+    if (m == s->o->map) {
         s->local[v] = s->local[x];
         s->global[v] = s->global[x];
     } else {
@@ -131,8 +131,10 @@ static void sweep_value(Sweep *s, Val v) {
     bool kept = a >= 0 && s->p->anchors.data[a].map == MAP_NONE;
     if (a >= 0 && !(kept && s->p->order_of[v] == s->o->map)) {
         const Anchor *anchor = &s->p->anchors.data[a];
-        bool own = s->o->map != MAP_NONE && anchor->map == s->o->map && !anchor->staged;
-        (own ? s->local : s->global)[v] = s->p->direct[v];
+        bool own = anchor->map == s->o->map && !anchor->staged && !anchor_is_free(s->p->f, anchor);
+        (own && anchor->map != MAP_NONE ? s->local : s->global)[v] = s->p->direct[v];
+    } else if (s->o->rows == SET_ALL && is_large(s->p->f, v)) {
+        s->global[v] = s->p->direct[v];
     } else if (ir_op(s->p->f, v) == OP_gather) {
         sweep_gather(s, v);
     } else {
@@ -144,12 +146,16 @@ static void sweep_value(Sweep *s, Val v) {
 }
 
 static Fit fit_of(const Planner *p, const Order *o, const Anchor *a, bool fetches) {
+    if (anchor_is_free(p->f, a)) {
+        bool on_the_way = o->map != MAP_NONE && p->order_of[ir_arg(p->f, a->val, 0)] == o->map;
+        return a->from == o->rows || on_the_way ? FIT_guest : FIT_no;
+    }
     if (a->from == o->edges) {
         if (o->map == MAP_NONE)
             return !fetches && (a->map == MAP_NONE || map_is_all(a->map)) ? FIT_member : FIT_no;
         return a->map == MAP_NONE || map_is_all(a->map) || a->map == o->map ? FIT_member : FIT_no;
     }
-    return a->from == o->rows && anchor_is_free(p->f, a) ? FIT_guest : FIT_no;
+    return FIT_no;
 }
 
 static void fit_anchor(Sweep *s, Order *o, uint32_t k) {
@@ -186,6 +192,15 @@ static void add_order(Planner *p, Map map, Set edges, Set rows) {
     *vec_push(a, &p->orders) = o;
 }
 
+/* Nodes that are folded to `all`: one row. */
+static bool is_folded(const Planner *p, Set s) {
+    for (uint32_t k = 0; k < p->anchors.len; k++) {
+        const Anchor *a = &p->anchors.data[k];
+        if (a->from == s && a->map == map_all(s) && ir_op(p->f, a->val) == OP_row_scan) return true;
+    }
+    return false;
+}
+
 /* By destination first: it is the natural order, and wins ties. */
 static void find_orders(Planner *p) {
     for (uint32_t r = 0; r < p->f->relations.len; r++) {
@@ -201,6 +216,8 @@ static void find_orders(Planner *p) {
         add_order(p, map_src((int)r), rel->edges, rel->src);
         if (roams) add_order(p, MAP_NONE, rel->edges, rel->edges);
     }
+    for (Set s = 1; s < p->f->sets.len; s++)
+        if (is_folded(p, s)) add_order(p, map_all(s), s, SET_ALL);
 }
 
 Planner *planner_new(Arena *scratch, const Fn *f) {

@@ -6,6 +6,7 @@
 #ifndef TIGA_PLAN_INTERNAL_H
 #define TIGA_PLAN_INTERNAL_H
 
+#include "ir/type.h"
 #include "plan/plan.h"
 
 typedef uint64_t Word;
@@ -50,8 +51,8 @@ typedef struct {
     VEC(Anchor) anchors;
     uint32_t words;
     int32_t *anchor_of; /* by value: the anchor that gives it, or -1 */
-    Map *order_of; /* by value on edges: whose scans it depends on; MAP_NONE, NO_ORDER: several */
-    Word **direct; /* by value: the anchors met first on the way up */
+    Map *order_of;      /* by value: on whose scans' way it is; MAP_NONE, NO_ORDER: several */
+    Word **direct;      /* by value: the anchors met first on the way up */
     VEC(Order) orders;
     VEC(Core) cores;
     int32_t *core_of; /* by anchor */
@@ -78,7 +79,19 @@ static inline Word *bits_new(Planner *p) { return ARENA_ARRAY(p->arena, Word, p-
 
 /* A reduce to `all` from a node set: it needs no traversal. */
 static inline bool anchor_is_free(const Fn *f, const Anchor *a) {
-    return a->map != MAP_NONE && map_is_all(a->map) && !set_is_edges(f, a->from);
+    return a->map != MAP_NONE && map_is_all(a->map) && !set_is_edges(f, a->from) &&
+           ir_op(f, a->val) != OP_row_scan;
+}
+
+static inline bool is_leaf(Op op) {
+    return op == OP_input || op == OP_constant || op == OP_degree || op == OP_enter;
+}
+
+/* Work on `all` that is done once, in a kernel of its own. */
+enum { SMALL_NUMEL = 4096 };
+static inline bool is_large(const Fn *f, Val v) {
+    if (is_leaf(ir_op(f, v)) || ir_type(f, v)->set != SET_ALL) return false;
+    return ir_op(f, v) == OP_matmul || type_numel(ir_type(f, v)) > SMALL_NUMEL;
 }
 
 /* What a result is in memory: leave is a view. */

@@ -16,17 +16,26 @@ static uint16_t known_from(const Levels *l, Val v) {
     return (uint16_t)(l->place[v].phase + swept);
 }
 
+/* Of a kernel along a map to `all` the row is there once its scans are, and the rest of it at the end. */
 static Place place_on_all(const Levels *l, Val v) {
     const Node *n = ir_node(l->k->body, v);
-    for (uint32_t k = 0; k < n->num_args; k++)
-        if (l->place[n->args[k]].level != LEVEL_once) return (Place){LEVEL_last, 0};
-    return (Place){LEVEL_once, 0};
+    Place p = {LEVEL_once, 0};
+    for (uint32_t k = 0; k < n->num_args; k++) {
+        Val x = n->args[k];
+        Op op = ir_op(l->k->body, x);
+        bool slot = op_is_reduction(op) && op != OP_row_scan;
+        if (l->place[x].level == LEVEL_once) continue;
+        if (slot || l->place[x].level == LEVEL_last) return (Place){LEVEL_last, 0};
+        p.level = LEVEL_row;
+        if (p.phase < known_from(l, x)) p.phase = known_from(l, x);
+    }
+    return p;
 }
 
 static Place place_gathered(const Levels *l, Val v) {
     const Node *n = ir_node(l->k->body, v);
     Level level = ir_type(l->k->body, v)->set == l->edges ? LEVEL_edge : LEVEL_row;
-    bool own = !map_is_all(n->attr.map) && n->attr.map == l->k->map;
+    bool own = n->attr.map == l->k->map;
     return (Place){(uint8_t)level, own ? known_from(l, n->args[0]) : 0};
 }
 
@@ -73,7 +82,8 @@ void levels_run(Arena *a, Kernel *k) {
         if (is_swept(&l, v) && k->num_phases <= l.place[v].phase)
             k->num_phases = l.place[v].phase + 1u;
         Op op = ir_op(k->body, v);
-        k->has_slots |= op_is_reduction(op) && ir_type(k->body, v)->set == SET_ALL;
+        k->has_slots |=
+            op_is_reduction(op) && op != OP_row_scan && ir_type(k->body, v)->set == SET_ALL;
         k->whole_rows |= op == OP_row_scan && !(ir_scan_of(ir_node(k->body, v)).flags & SCAN_tree);
     }
     k->place = l.place;

@@ -50,10 +50,15 @@ typedef struct {
     bool whole_rows;     /* a row is one task, however long: it is scanned edge after edge */
 } Kernel;
 
+/* Kernels on `all` alone. Where nodes are folded to `all` its one row has edges, the nodes. */
+static inline bool plan_is_dense(const Kernel *k) {
+    return k->rows == SET_ALL && k->map == MAP_NONE;
+}
+
 /* Of a body: a staged sum. It is a result and nothing else reads it; its place is its operand's. */
 static inline bool plan_is_staged(const Kernel *k, Val v) {
     const Node *n = ir_node(k->body, v);
-    return n->op == OP_reduce && k->map != MAP_NONE && n->attr.map == map_other(k->map);
+    return n->op == OP_reduce && n->attr.map == map_other(k->map);
 }
 /* Of a block, the same for all staged sums of the kernel: a power of two, so many that their operands fit the
  * cache where it may be. */
@@ -61,7 +66,8 @@ enum { STAGED_LEAST = 8192, STAGED_MOST = 32768, STAGED_BYTES = 1 << 19 };
 int64_t plan_staged_edges(const Kernel *k);
 
 /* Every value on `all` is LEVEL_once or LEVEL_last, those of a dense kernel too: what is stored on
- * `all` is computed and stored by the kernel's end. A gather along another map than the kernel's reads
+ * `all` is computed and stored by the kernel's end. In a kernel along the map of nodes to `all` what follows
+ * from its scans is LEVEL_row. A gather along another map than the kernel's reads
  * an input (or is folded away); a value on the other end never stands in a body in any other way.
  * A reduce to `all` inside a kernel runs over the kernel's rows (level row) or its edges (level
  * edge): each task accumulates, in row order, into its slot. A value on the kernel's edge set that is

@@ -75,7 +75,7 @@ static int64_t lanes_width(Arena *a, const Kernel *k) {
 static bool is_wide(const Kernel *k) {
     for (Val v = 1; v < ir_count(k->body); v++) {
         const Type *t = ir_type(k->body, v);
-        if (type_numel(t) >= MIN_LANES && (t->set != SET_ALL || k->rows == SET_ALL)) return true;
+        if (type_numel(t) >= MIN_LANES && (t->set != SET_ALL || plan_is_dense(k))) return true;
     }
     return false;
 }

@@ -49,7 +49,8 @@ typedef struct {
 typedef struct {
     bool runs;
     uint8_t flags;
-    const Csr *csr;
+    const Csr *csr; /* a relation's, or this: */
+    Csr row;        /* nodes that are folded to `all` */
     const Loaded *loaded;
 } Step; /* a kernel in this call */
 
@@ -291,7 +292,12 @@ static Status prepare_step(Call *c, uint32_t k) {
                         ? layout_for(c, kw->wire[i])
                         : layout_of_result(c, kw->kernel, i - kw->num_inputs, kw->wire[i]);
     if (kw->kernel->map == MAP_NONE) return ST_OK;
-    Status status = csr_of(c, kw->kernel->map, &step->csr);
+    Map m = kw->kernel->map;
+    step->csr = &step->row;
+    Status status =
+        map_is_all(m)
+            ? csr_of_one_row(c->domain->set_size[map_from(kw->kernel->body, m)], &step->row)
+            : csr_of(c, m, &step->csr);
     if (status) return status;
     step->flags =
         (step->csr->wide ? FLAG_wide : 0) |
@@ -515,6 +521,7 @@ Status exec_run(Exec *e, const Domain *domain, const Array *inputs, const Array 
     lay_frame(&c, frame);
     Status status = run_all(&c);
     for (uint32_t i = 0; i < e->wiring.num_wires; i++) slot_release(&c.slots[i]);
+    for (uint32_t k = 0; k < e->wiring.num_kernels; k++) csr_free(&c.steps[k].row);
     buf_free(frame);
     if (status == ST_INTR) err_set(ST_INTR, "interrupted");
     return status;

@@ -110,7 +110,7 @@ static int64_t widest(const Kernel *k) {
     int64_t width = 1;
     for (Val v = 1; v < ir_count(k->body); v++) {
         const Type *t = ir_type(k->body, v);
-        bool once = t->set == SET_ALL && k->rows != SET_ALL;
+        bool once = t->set == SET_ALL && !plan_is_dense(k);
         int64_t n = once || is_table(k->body, v) ? 1 : type_numel(t);
         if (n > width) width = n;
     }
@@ -154,7 +154,6 @@ static KernelWires wire_kernel(Wirer *w, const Kernel *k, uint32_t first_flag) {
                       .wire = wire,
                       .width = widest(k),
                       .first_flag = first_flag};
-    TIGA_ASSERT(k->map == MAP_NONE || !map_is_all(k->map));
     for (uint32_t i = 0; i < num_buffers; i++) {
         bool input = i < f->inputs.len;
         Binding b = input ? f->inputs.data[i] : f->results.data[i - f->inputs.len];

@@ -455,12 +455,6 @@ def test_what_is_kept_is_counted():
     assert back.traversals == 1
 
 
-def test_node_values_are_refused():
-    graph = tg.Graph.from_coo([0], [0])
-    with pytest.raises(NotImplementedError, match="prod.*node values reduce to one value"):
-        tg.formula("y = prod(node.x)")(graph=graph, ndata={"x": np.ones(1)})
-
-
 def test_many_components():
     """Each component takes from its neighbour; one more than a word has bits, and a few more."""
     n = 70

@@ -473,10 +473,10 @@ static Fn *tree_body(Decoder *d, Dtype t) {
 static void row_scan(Decoder *d) {
     double size;
     Val x = fit_float(d, start(d, &size));
-    if (!fit_is_edges(d, ir_type(d->f, x)->set)) return;
     Type t = type(d, x);
+    if (t.set == SET_ALL) return;
     Map m = fit_map_from(d, t.set);
-    for (int r = 0; map_is_all(m); r++)
+    for (int r = 0; map_is_all(m) && fit_is_edges(d, t.set); r++)
         if (d->f->relations.data[r].edges == t.set) m = map_dst(r);
     bool tree = decode_one_in(d, 4), counts = !tree && decode_one_in(d, 3);
     bool gives = !tree && decode_byte(d, 2);
