@@ -39,7 +39,8 @@ static int64_t random_below(int64_t n) {
 static tg_graph *graph_of(const int64_t *degrees, int64_t rows, bool shuffled) {
     int64_t edges = 0, at = 0;
     for (int64_t r = 0; r < rows; r++) edges += degrees[r];
-    int64_t *src = calloc((size_t)edges + 1, sizeof *src), *dst = calloc((size_t)edges + 1, sizeof *dst);
+    int64_t *src = calloc((size_t)edges + 1, sizeof *src),
+            *dst = calloc((size_t)edges + 1, sizeof *dst);
     for (int64_t r = 0; r < rows; r++)
         for (int64_t k = 0; k < degrees[r]; k++, at++) {
             src[at] = random_below(3) ? random_below(NUM_SRC) : 7;
@@ -83,7 +84,8 @@ static size_t size_of(const tg_array *x) {
 }
 
 static double element(const tg_array *x, size_t i) {
-    return x->dtype == TG_FLOAT64 ? ((const double *)x->data)[i] : (double)((const float *)x->data)[i];
+    return x->dtype == TG_FLOAT64 ? ((const double *)x->data)[i]
+                                  : (double)((const float *)x->data)[i];
 }
 
 /* Messages are small turns and factors near one. */
@@ -130,7 +132,8 @@ static void check(const char *formula, const tg_graph *g, int64_t width, tg_dtyp
     static const int threads[] = {1, 2, 3, 8};
     Call c = call_of(formula, g, width, dtype);
     tg_program *p = tg_program_new(formula);
-    tg_program *grad = tg_program_grad(p, "out", strstr(formula, "src.y") ? "src.x src.y b" : "src.x b");
+    tg_program *grad =
+        tg_program_grad(p, "out", strstr(formula, "src.y") ? "src.x src.y b" : "src.x b");
     void *bits[MOST_ARGS];
     for (int t = 0; t < 4; t++) {
         tg_set_num_threads(threads[t]);
@@ -153,8 +156,8 @@ static void check(const char *formula, const tg_graph *g, int64_t width, tg_dtyp
         assert_true(most > 0);
         for (size_t i = 0; i < n; i++)
             if (!(fabs(element(&got, i) - element(want, i)) <= eps * most))
-                fail_msg("%s, F %d: %s[%zu] is %g, expected %g", formula, (int)width, c.args[k].name,
-                         i, element(&got, i), element(want, i));
+                fail_msg("%s, F %d: %s[%zu] is %g, expected %g", formula, (int)width,
+                         c.args[k].name, i, element(&got, i), element(want, i));
         free(bits[k]);
     }
     tg_program_free(grad);

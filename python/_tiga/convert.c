@@ -40,7 +40,7 @@ static int format_dtype(const char *format, Py_ssize_t itemsize) {
 static int buffer_of_bits(State *state, PyObject *object, Py_buffer *view) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    PyObject *dtype = PyObject_GetAttr(object, state->name_dtype);
+    PyObject *dtype = PyObject_GetAttr(object, state->names[NAME_dtype]);
     PyObject *code = dtype ? PyDict_GetItemWithError(state->dtypes, dtype) : NULL;
     PyObject *bits = code ? PyObject_CallMethod(object, "view", "s", "uint16") : NULL;
     bool ok = bits && !PyObject_GetBuffer(bits, view, PyBUF_STRIDED_RO | PyBUF_FORMAT);
@@ -92,7 +92,7 @@ static bool extents(PyObject *sequence, int64_t scale, int *rank, int64_t *out) 
 }
 
 static int tensor_dtype(State *state, PyObject *object, const char *name) {
-    PyObject *dtype = PyObject_GetAttr(object, state->name_dtype);
+    PyObject *dtype = PyObject_GetAttr(object, state->names[NAME_dtype]);
     PyObject *code = dtype ? PyDict_GetItemWithError(state->dtypes, dtype) : NULL;
     int value = code ? (int)PyLong_AsLong(code) : -1;
     if (!code && !PyErr_Occurred())
@@ -101,21 +101,39 @@ static int tensor_dtype(State *state, PyObject *object, const char *name) {
     return value;
 }
 
-static bool tensor_get(State *state, PyObject *object, const char *name, Operand *out) {
+/* A tensor may be a view that negates: its memory is not its values. A reference. */
+static PyObject *tensor_of_values(State *state, PyObject *object) {
+    PyObject *negates = PyObject_CallMethodObjArgs(object, state->names[NAME_is_neg], NULL);
+    if (!negates) return NULL;
+    Py_DECREF(negates);
+    if (negates != Py_True) return Py_NewRef(object);
+    return PyObject_CallMethodObjArgs(object, state->names[NAME_resolve_neg], NULL);
+}
+
+static bool tensor_describe(State *state, PyObject *object, const char *name, Operand *out) {
     static const int64_t size[] = {1, 4, 8, 4, 8, 2, 2};
     int dtype = tensor_dtype(state, object, name), rank;
     if (dtype < 0) return false;
     out->array = (tg_array){.dtype = (tg_dtype)dtype};
-    if (!extents(PyObject_GetAttr(object, state->name_shape), 1, &out->array.rank,
+    if (!extents(PyObject_GetAttr(object, state->names[NAME_shape]), 1, &out->array.rank,
                  out->array.shape))
         return false;
-    PyObject *stride = PyObject_CallMethodObjArgs(object, state->name_stride, NULL);
+    PyObject *stride = PyObject_CallMethodObjArgs(object, state->names[NAME_stride], NULL);
     if (!extents(stride, size[dtype], &rank, out->array.stride)) return false;
-    PyObject *data = PyObject_CallMethodObjArgs(object, state->name_data_ptr, NULL);
+    PyObject *data = PyObject_CallMethodObjArgs(object, state->names[NAME_data_ptr], NULL);
     if (!data) return false;
     out->array.data = PyLong_AsVoidPtr(data);
     Py_DECREF(data);
     return !PyErr_Occurred();
+}
+
+static bool tensor_get(State *state, PyObject *object, const char *name, Operand *out) {
+    out->is_tensor = true;
+    PyObject *tensor = tensor_of_values(state, object);
+    bool ok = tensor && tensor_describe(state, tensor, name, out);
+    if (ok && tensor != object) out->resolved = tensor;
+    else Py_XDECREF(tensor);
+    return ok;
 }
 
 /* An array without elements may have no memory; NULL would read as "not bound". */
@@ -129,10 +147,7 @@ bool operand_get(State *state, PyObject *object, const char *name, Operand *out)
     bool ok;
     if (PyFloat_Check(object) || PyLong_Check(object)) ok = number_get(object, out);
     else if (PyObject_CheckBuffer(object)) ok = buffer_get(state, object, name, out);
-    else {
-        out->is_tensor = true;
-        ok = tensor_get(state, object, name, out);
-    }
+    else ok = tensor_get(state, object, name, out);
     if (ok) give_address(&out->array);
     return ok;
 }
@@ -140,6 +155,7 @@ bool operand_get(State *state, PyObject *object, const char *name, Operand *out)
 void operand_release(Operand *operand) {
     if (operand->has_view) PyBuffer_Release(&operand->view);
     operand->has_view = false;
+    Py_CLEAR(operand->resolved);
 }
 
 PyObject *end_tuple(const tg_end *end) {

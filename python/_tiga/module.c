@@ -189,17 +189,17 @@ static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out) {
 }
 
 static int make_names(State *s) {
-    s->name_data_ptr = PyUnicode_InternFromString("data_ptr");
-    s->name_dtype = PyUnicode_InternFromString("dtype");
-    s->name_shape = PyUnicode_InternFromString("shape");
-    s->name_stride = PyUnicode_InternFromString("stride");
-    return s->name_data_ptr && s->name_dtype && s->name_shape && s->name_stride ? 0 : -1;
+    static const char *const text[NUM_NAMES] = {"data_ptr", "dtype",       "is_cpu", "is_neg",
+                                                "layout",   "resolve_neg", "shape",  "stride"};
+    for (int k = 0; k < NUM_NAMES; k++)
+        if (!(s->names[k] = PyUnicode_InternFromString(text[k]))) return -1;
+    return 0;
 }
 
 static int module_exec(PyObject *module) {
     State *s = state_of_module(module);
     PyMethodDef *const functions[] = {process_functions, graph_functions, program_functions,
-                                      reducer_functions};
+                                      reducer_functions, signature_functions};
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
         if (PyModule_AddFunctions(module, functions[k])) return -1;
     s->bug = PyErr_NewExceptionWithDoc(
@@ -233,10 +233,7 @@ static int module_clear(PyObject *module) {
     Py_CLEAR(s->reducer_type);
     Py_CLEAR(s->bug);
     Py_CLEAR(s->dtypes);
-    Py_CLEAR(s->name_data_ptr);
-    Py_CLEAR(s->name_dtype);
-    Py_CLEAR(s->name_shape);
-    Py_CLEAR(s->name_stride);
+    for (int k = 0; k < NUM_NAMES; k++) Py_CLEAR(s->names[k]);
     return 0;
 }
 

@@ -13,11 +13,24 @@
 #include "tiga/tiga.h"
 #include "tiga/tiga_ops.h"
 
+/* What Python objects are asked for, interned. */
+enum {
+    NAME_data_ptr,
+    NAME_dtype,
+    NAME_is_cpu,
+    NAME_is_neg,
+    NAME_layout,
+    NAME_resolve_neg,
+    NAME_shape,
+    NAME_stride,
+    NUM_NAMES
+};
+
 typedef struct {
     PyTypeObject *graph_type, *program_type, *builder_type, *reducer_type;
     PyObject *bug;    /* TigaBug */
     PyObject *dtypes; /* a framework's dtype object -> tg_dtype */
-    PyObject *name_data_ptr, *name_dtype, *name_shape, *name_stride;
+    PyObject *names[NUM_NAMES];
 } State;
 
 extern PyModuleDef tiga_module;
@@ -41,7 +54,8 @@ typedef struct {
 
 extern PyType_Spec graph_spec, program_spec, builder_spec, reducer_spec;
 /* The module's functions that make them. */
-extern PyMethodDef graph_functions[], program_functions[], reducer_functions[], process_functions[];
+extern PyMethodDef graph_functions[], program_functions[], reducer_functions[], process_functions[],
+    signature_functions[];
 
 /* Each takes its handle; NULL raises what tg_errmsg says. */
 PyObject *graph_wrap(State *state, tg_graph *takes);
@@ -73,10 +87,12 @@ void relock(Unlocked *u);
 /* ---- arrays ---- */
 
 /* An array of the caller's: a Python number, a buffer (NumPy's), or a tensor that says data_ptr(),
- * dtype, shape and stride() (torch's; dtypes registered with register_dtype). */
+ * dtype, shape, stride() and is_neg() (torch's; dtypes registered with register_dtype). */
 typedef struct {
     tg_array array;
     Py_buffer view;
+    PyObject *
+        resolved; /* of a tensor whose memory holds the negated values: one that holds the values */
     bool has_view, is_tensor;
     union {
         double f;

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import dtypes
+from . import _tiga, dtypes
 
 NUMPY, TORCH, TIGA, DLPACK, FLOAT, INT, STATIC = "numpy", "torch", "tiga", "dlpack", "float", "int", "static"
 
@@ -74,9 +74,12 @@ def is_array(value: Any) -> bool:
     return kind_of(value) in (NUMPY, TORCH, TIGA, DLPACK)
 
 
-def described(value: Any) -> Any:
-    """value itself, or a NumPy view of an object that shows its memory by __dlpack__ alone."""
-    return np.from_dlpack(value) if kind_of(value) == DLPACK else value
+def described(values: list[Any]) -> list[Any]:
+    """values, with a NumPy view of each object that shows its memory by __dlpack__ alone."""
+    for value in values:
+        if _kinds.get(type(value), DLPACK) is DLPACK:  # or of a type not met before
+            return [np.from_dlpack(v) if kind_of(v) == DLPACK else v for v in values]
+    return values
 
 
 def plain(value: Any) -> Any:
@@ -91,12 +94,16 @@ def example(value: Any) -> Any:
     return plain(value)
 
 
-def signature(value: Any, first_axis: int) -> tuple[Any, ...]:
-    """Of a field (first_axis 1: its rows do not count) or a whole tensor (0)."""
+def signatures(values: list[Any], num_fields: int) -> tuple[Any, ...]:
+    """Of each value; the first num_fields are fields (their rows do not count), the others whole."""
+    return _tiga.signatures(values, num_fields, _kinds, _signature)
+
+
+def _signature(value: Any, first_axis: int) -> tuple[Any, ...]:
+    """Of a value whose type is neither torch's nor NumPy's, or met for the first time."""
     kind = kind_of(value)
-    if kind == TORCH:
-        shape = value.shape
-        return kind, value.dtype, shape[first_axis:], len(shape) < first_axis, value.layout, value.is_cpu
+    if kind in (TORCH, NUMPY):
+        return signatures([value], first_axis)[0]
     if kind in (FLOAT, INT):
         return (kind,)
     if kind == STATIC:
@@ -149,7 +156,7 @@ def index_array(value: Any, name: str, rank: int = 1) -> Any:
     if kind_of(value) in (STATIC, FLOAT, INT):
         value = np.asarray(value)
     elif kind_of(value) != TORCH:
-        value = np.asarray(described(value))
+        value = np.asarray(*described([value]))
     else:
         _check_torch(name, value)
         value = value.detach()

@@ -245,7 +245,7 @@ def _snapshot(value: Any) -> Any:
     if torch is not None and isinstance(value, torch.nn.Module):
         return [_Same(m) for m in value.modules()]
     if arrays.is_array(value) and not _is_number(value):
-        return arrays.signature(value, 0)
+        return arrays.signatures([value], 0)
     return _Same(value)
 
 

@@ -48,7 +48,7 @@ class Formula(Kernel):
         program = Program(self._handle.typed(tuple(positions), given))
         sources = [positions[name] for name in program.input_names]
         keys = [e.name for e in program.results] if len(program.results) > 1 else None
-        return Trace(program, arguments.framework(), sources, [], keys)
+        return Trace(program, arguments.framework(), sources, [], arguments.has_numbers(), keys)
 
     def __reduce__(self) -> Any:
         return Formula, (self.text,)

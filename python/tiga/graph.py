@@ -24,12 +24,13 @@ class Graph:
     src and dst, of A.data. Indices are copied and checked in full at construction, so later writes to the arrays given cannot
     reach a kernel."""
 
-    __slots__ = ("__weakref__", "_handle", "_transposed", "num_dst", "num_edges", "num_src")
+    __slots__ = ("__weakref__", "_handle", "_rows", "_transposed", "num_dst", "num_edges", "num_src")
 
     num_src: int
     num_dst: int
     num_edges: int
     _handle: Any
+    _rows: tuple[tuple[int, ...], ...]  # the leading axes of an array, by role
     _transposed: Graph | weakref.ref[Graph] | None  # of the two, the one that was there first holds the other
 
     def __init__(self) -> None:
@@ -41,6 +42,7 @@ class Graph:
         num_src, num_dst, num_edges = handle.counts()
         for name, value in (
             ("_handle", handle),
+            ("_rows", ((), (num_src,), (num_dst,), (num_edges,), (num_dst,))),
             ("_transposed", None),
             ("num_src", num_src),
             ("num_dst", num_dst),

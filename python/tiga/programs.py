@@ -37,10 +37,8 @@ Arrays = tuple[Any, ...]
 
 
 def rows(graph: Graph, role: int) -> tuple[int, ...]:
-    """The leading axis of an array with this role."""
-    if role == ALL:
-        return ()
-    return ((graph.num_src, graph.num_dst, graph.num_edges, graph.num_dst)[role - 1],)
+    """The leading axes of an array with this role: none, or one."""
+    return graph._rows[role]
 
 
 class Program:
@@ -60,6 +58,7 @@ class Program:
         self._takes = tuple(k for k, n in enumerate(self.input_names) if n in needed)
         self._all = len(self._takes) == len(self.input_names)
         self._names = tuple(e.name for e in self.inputs + self.results)
+        self._makes = tuple((e.role, e.shape, e.dtype) for e in self.results)
         self._grads: dict[Any, Program] = {}
         self._halves: dict[Any, Halves] = {}
 
@@ -75,7 +74,7 @@ class Program:
         if not self._all:
             arrays = tuple([arrays[k] for k in self._takes])
         try:
-            outs = tuple([empty(rows(graph, e.role) + e.shape, e.dtype) for e in self.results])
+            outs = tuple([empty(graph._rows[role] + shape, dtype) for role, shape, dtype in self._makes])
         except (MemoryError, RuntimeError):  # NumPy's, torch's
             raise self._too_large(graph) from None
         run(graph._handle, self._names, arrays + outs, count)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from . import arrays, tensors, threads
@@ -9,12 +10,18 @@ from .expressions import empty
 from .graph import Graph
 
 
+@functools.cache
+def _bridge() -> Any:
+    """tiga.interop.torch, which imports torch; an import in each call would cost a tenth of it."""
+    from .interop import torch
+
+    return torch
+
+
 def run(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
     """The results of a trace: one array, or a dict of several."""
     if trace.framework == arrays.TORCH:
-        from .interop import torch as bridge
-
-        return _shape(trace, bridge.run(trace.program, graph, inputs))
+        return _shape(trace, _bridge().run(trace.program, graph, inputs))
     if trace.framework == arrays.TIGA:
         return _shape(trace, tensors.call(trace.program, graph, inputs))
     return _shape(trace, trace.program.run(graph, inputs, empty, threads.count(None)))
@@ -23,9 +30,7 @@ def run(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
 def reference(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:
     """The same on the interpreter, without gradients."""
     if trace.framework == arrays.TORCH:
-        from .interop import torch as bridge
-
-        outs = trace.program.reference(graph, bridge.detach(inputs), bridge.empty)
+        outs = trace.program.reference(graph, _bridge().detach(inputs), _bridge().empty)
     elif trace.framework == arrays.TIGA:
         given = tuple(x.numpy() if isinstance(x, tensors.Tensor) else x for x in inputs)
         outs = tuple(map(tensors.from_numpy, trace.program.reference(graph, given, empty)))

@@ -50,7 +50,7 @@ class Deferred:
         if kind == arrays.TORCH:
             raise TypeError("a torch tensor beside a tg.Tensor: give one kind (tg.from_torch, or x.to_torch())")
         if arrays.is_array(x):
-            return from_numpy(arrays.described(x))
+            return from_numpy(*arrays.described([x]))
         raise TypeError(f"a tg.Tensor does not meet {type(x).__name__}: use numbers, NumPy arrays and tensors")
 
     def apply(self, name: str, args: tuple[Any, ...], ints: tuple[int, ...] = ()) -> Tensor:
@@ -368,7 +368,7 @@ def tensor(data: Any, dtype: Any = None, requires_grad: bool = False, *, device:
         data = from_torch(data, requires_grad=False)
     if isinstance(data, (list, tuple)):
         data = _plain(data)
-    made = np.array(arrays.described(data), dtype=None if dtype is None else dtypes.as_dtype(dtype).numpy)
+    made = np.array(*arrays.described([data]), dtype=None if dtype is None else dtypes.as_dtype(dtype).numpy)
     if dtype is None and not arrays.is_array(data):
         made = made.astype(_by_content(made.dtype), copy=False)
     if dtypes.lookup(made.dtype) is None:
@@ -382,7 +382,7 @@ def _plain(data: Any) -> Any:
         return [_plain(x) for x in data]
     if not arrays.is_array(data):
         return data
-    return np.asarray(data.detach() if arrays.kind_of(data) == arrays.TORCH else arrays.described(data))
+    return np.asarray(data.detach() if arrays.kind_of(data) == arrays.TORCH else arrays.described([data])[0])
 
 
 def _by_content(dtype: np.dtype) -> np.dtype:

@@ -32,19 +32,19 @@ class Arguments:
             if fields:
                 for name, value in fields.items():
                     names.append(role + name)
-                    values.append(arrays.described(value))
+                    values.append(value)
         self.homogeneous = ndata is not None
         self.num_fields = len(names)
-        names.extend(params)
-        values.extend(map(arrays.described, params.values()))
+        if params:
+            names.extend(params)
+            values.extend(params.values())
         self.names = names
-        self.values = values
+        self.values = arrays.described(values)
 
     def key(self) -> Any:
         """Equal for calls that one trace may serve."""
-        n, sign = self.num_fields, arrays.signature
-        signatures = [sign(v, 1) for v in self.values[:n]] + [sign(v, 0) for v in self.values[n:]]
-        return self.homogeneous, n, tuple(self.names), tuple(signatures)
+        n = self.num_fields
+        return self.homogeneous, n, tuple(self.names), arrays.signatures(self.values, n)
 
     def refuse_unhashable(self) -> None:
         """Says which argument is neither an array nor something that a variant can be keyed by."""
@@ -65,6 +65,10 @@ class Arguments:
         if {arrays.TORCH, arrays.TIGA} <= kinds:
             raise TypeError("torch tensors beside tg.Tensor: give one kind (tg.from_torch, or x.to_torch())")
         return next((k for k in (arrays.TORCH, arrays.TIGA) if k in kinds), arrays.NUMPY)
+
+    def has_numbers(self, held: Iterable[Any] = ()) -> bool:
+        """Whether some value is a number, Python's or NumPy's."""
+        return not {arrays.FLOAT, arrays.INT}.isdisjoint(map(arrays.kind_of, (*self.values, *held)))
 
 
 class Fields:
@@ -100,8 +104,8 @@ class Fields:
 
 
 class Trace:
-    """A program, the source of each of its inputs, and the guards under which it holds. keys name its results
-    in a dict; without keys the one result stands alone."""
+    """A program, the source of each of its inputs, and the guards under which it holds. numbers: whether some
+    input is one, which may be NumPy's. keys name its results in a dict; without keys the one result stands alone."""
 
     def __init__(
         self,
@@ -109,6 +113,7 @@ class Trace:
         framework: str,
         sources: list[Any],
         guards: list[Any],
+        numbers: bool,
         keys: Sequence[str] | None = None,
     ) -> None:
         self.program = program
@@ -116,6 +121,7 @@ class Trace:
         self.keys = keys
         self._sources = sources
         self._guards = guards
+        self._numbers = numbers
 
     def holds(self, kernel: Any, values: list[Any]) -> bool:
         """False where something that the functions read has changed."""
@@ -126,7 +132,8 @@ class Trace:
 
     def arrays(self, kernel: Any, values: list[Any]) -> tuple[Any, ...]:
         """The program's inputs, in order."""
-        return tuple([arrays.plain(values[s] if type(s) is int else s(kernel)) for s in self._sources])
+        given = tuple([values[s] if type(s) is int else s(kernel) for s in self._sources])
+        return tuple(map(arrays.plain, given)) if self._numbers else given
 
 
 class Tracer:
@@ -252,10 +259,11 @@ class Tracer:
         """Reads off where inputs come from, and the guards."""
         hidden = self.captures.hidden
         sources = [hidden.get(e.name) or self._position[e.name] for e in program.inputs]
-        framework = self.arguments.framework(getter(self.kernel) for getter in hidden.values())
+        held = [getter(self.kernel) for getter in hidden.values()]
         guards = [(_of_kernel(g), test) for g, test in self.captures.guards()]
         guards += [(_of_argument(self._position[n]), _equals(self._value(n))) for n in sorted(self._fixed)]
-        return Trace(program, framework, sources, guards, keys)
+        framework, numbers = self.arguments.framework(held), self.arguments.has_numbers(held)
+        return Trace(program, framework, sources, guards, numbers, keys)
 
 
 def _is_hashable(value: Any) -> bool:

@@ -25,6 +25,7 @@ _dtypes = [getattr(torch, d.name) for d in dtypes.BY_CODE]
 Tensors = tuple[Any, ...]
 _is_legacy = torch._C._functorch.is_legacy_batchedtensor
 _is_transformed = torch._C._are_functorch_transforms_active
+_is_grad_enabled = torch.is_grad_enabled
 
 
 def register_dtypes() -> None:
@@ -55,7 +56,7 @@ def run(program: Program, graph: Graph, arrays: Tensors) -> Tensors:
     """The program's results, recorded by autograd if some input requires it."""
     if _is_transformed() or forward_ad._current_level >= 0:
         return _transformed(program, graph, arrays)
-    if torch.is_grad_enabled() and program.float_results:
+    if _is_grad_enabled() and program.float_results:
         for a in arrays:
             if isinstance(a, torch.Tensor) and a.requires_grad:
                 return _Apply.apply(program, graph, True, *arrays)
@@ -76,8 +77,6 @@ def is_batched(a: Any) -> bool:
 
 
 def _run(program: Program, graph: Graph, arrays: Tensors) -> Tensors:
-    if any(isinstance(a, torch.Tensor) and a.is_neg() for a in arrays):
-        arrays = detach(arrays)
     return program.run(graph, arrays, empty, threads.count(torch))
 
 
