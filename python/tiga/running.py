@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 from . import arrays, tensors, threads
@@ -10,12 +9,16 @@ from .expressions import empty
 from .graph import Graph
 
 
-@functools.cache
-def _bridge() -> Any:
-    """tiga.interop.torch, which imports torch; an import in each call would cost a tenth of it."""
-    from .interop import torch
+_torch: Any = None  # tiga.interop.torch, which imports torch, once a call needs it
 
-    return torch
+
+def _bridge() -> Any:
+    global _torch
+    if _torch is None:
+        from .interop import torch
+
+        _torch = torch
+    return _torch
 
 
 def run(trace: Any, graph: Graph, inputs: tuple[Any, ...]) -> Any:

@@ -93,3 +93,34 @@ Status ladder_show(const Fn *domain, const Plan *plan, const Exec *exec) {
     arena_free(a);
     return st;
 }
+
+/* ---- after a bug ---- */
+
+typedef struct {
+    const Fn *domain;
+    char path[512]; /* "" until the file is whole */
+} Keeping;
+
+static Status keep_body(void *ctx) {
+    Keeping *q = ctx;
+    Arena *a = arena_new();
+    const char *folder = debug_get("DUMP"), *text = text_print(a, q->domain);
+    char path[sizeof q->path];
+    if (!folder) folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/tiga-bug-XXXXXX.mlir", folder ? folder : "/tmp");
+    int file = mkstemps(path, (int)strlen(".mlir"));
+    FILE *out = file < 0 ? NULL : fdopen(file, "w");
+    if (out) fputs(text, out);
+    if (out && !fclose(out)) strcpy(q->path, path);
+    arena_free(a);
+    return ST_OK;
+}
+
+void ladder_keep_bug(const Fn *domain) {
+    char said[1024];
+    snprintf(said, sizeof said, "%s", err_message());
+    Keeping q = {.domain = domain};
+    (void)guard_run(keep_body, &q); /* what is broken may not print */
+    if (q.path[0]) err_set(ST_BUG, "%s; the program is in %s (please report both)", said, q.path);
+    else err_set(ST_BUG, "%s (please report it)", said);
+}

@@ -1,6 +1,7 @@
 /* Running: bind, then execute; in one call or in two. */
 #include "api/array.h"
 #include "api/graph.h"
+#include "api/ladder.h"
 
 #include "interp/interp.h"
 
@@ -62,6 +63,7 @@ static tg_status run(const tg_program *p, const tg_graph *g, const tg_arg *args,
     if (!args && num_args) return door_missing("args");
     *q = (Running){.p = p, .g = g, .args = args, .num_args = num_args, .run = how};
     tg_status st = door_run(run_body, q);
+    if (st == TG_EBUG && q->typed) ladder_keep_bug(q->typed->fn);
     if (st || q->run) tg_program_free(q->typed);
     return st;
 }
@@ -91,7 +93,10 @@ tg_call *tg_bind(const tg_program *p, const tg_graph *g, const tg_arg *args, siz
 static Status call_body(void *ctx) { return execute(&((tg_call *)ctx)->bound); }
 
 tg_status tg_call_run(tg_call *call) {
-    return call ? door_run(call_body, call) : door_null("call");
+    if (!call) return door_null("call");
+    tg_status st = door_run(call_body, call);
+    if (st == TG_EBUG) ladder_keep_bug(call->bound.program->fn);
+    return st;
 }
 
 tg_status tg_call_set(tg_call *call, size_t k, void *data) {

@@ -230,6 +230,24 @@ assert os.waitpid(pid, 0)[1] == 0
     assert done.returncode == 0, done.stderr
 
 
+def test_a_bug_of_tigas_names_the_program_that_it_keeps(tmp_path):
+    broken = pathlib.Path(tg._tiga.__file__).resolve().parents[1] / "tests" / "libbroken_codegen.so"
+    if not broken.exists():
+        pytest.skip(f"{broken} is not built")
+    code = """
+import numpy as np, tiga as tg
+try:
+    tg.formula("out = sum(src.x)")(graph=tg.Graph.regular(3, 1), src={"x": np.ones(3)})
+except tg.TigaBug as bug:
+    print(bug)
+"""
+    env = {"TIGA_CODEGEN": str(broken), "TIGA_CACHE_DIR": str(tmp_path), "TMPDIR": str(tmp_path)}
+    said = run_python(code, **env).stdout
+    assert "a seeded bug" in said, said
+    (kept,) = tmp_path.glob("tiga-bug-*.mlir")
+    assert str(kept) in said and "gf_mp.reduce" in kept.read_text()
+
+
 def test_graphs_pickle_into_another_process():
     blob = pickle.dumps(tg.Graph.from_coo([2, 0], [1, 1], num_src=4, num_dst=2)).hex()
     done = run_python(f"import pickle; print(pickle.loads(bytes.fromhex('{blob}')))")

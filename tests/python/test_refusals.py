@@ -59,7 +59,7 @@ GRAPHS = [
     ("row_ptr falling", lambda: CSR([0, 3, 1], [0, 0, 0]), ValueError, ["row_ptr", "3", "1", "2"]),
     ("row_ptr short", lambda: CSR([0, 1], [0, 0]), ValueError, ["row_ptr", "1", "2"]),
     ("column too large", lambda: CSR([0, 2], [0, 5], num_src=3), ValueError, ["col_idx", "1", "5", "3"]),
-    ("column negative", lambda: CSR([0, 2], [0, -1]), ValueError, ["col_idx", "1", "-1"]),
+    ("column negative", lambda: CSR([0, 2], [0, -1], num_src=7), ValueError, ["col_idx", "1", "-1", "7"]),
     ("edge 0->5 of 3", lambda: COO([0], [5], num_src=3, num_dst=3), ValueError, ["dst", "0", "5", "3"]),
     ("edge -1->0", lambda: COO([-1], [0], num_src=3, num_dst=3), ValueError, ["src", "0", "-1", "3"]),
     ("source 4 of 3", lambda: COO([0, 4], [0, 1], num_src=3, num_dst=9), ValueError, ["src", "1", "4", "3"]),
@@ -378,7 +378,26 @@ INSPECTION = [
     ("a formula's missing field", lambda: tg.formula("out = sum(src.x)")(graph=RING), AttributeError, ["src", "x"]),
 ]
 
-ROWS = GRAPHS + CALLS + [(n, staged(f), e, m) for n, f, e, m in STAGED] + REDUCERS + INSPECTION
+TABLE, WIDE = np.ones((4, 2), np.float32), np.broadcast_to(np.float32(1), 1 << 38)
+a, b = tg.tensor([1.0, 2.0], requires_grad=True), tg.tensor([3.0], requires_grad=True)
+RUNS = [
+    (
+        "index at run time",
+        lambda: make(lambda self, src, dst, edge, t: t[edge.kind])(graph=RING, edge={"kind": np.array([0, 1, 9])}, t=TABLE),
+        IndexError,
+        ["edge.kind", "at 2", "9", "4 rows"],
+    ),
+    ("gradient of an unreachable input", lambda: tg.autograd.grad((a * a).sum(), b), ValueError, ["allow_unused"]),
+    ("gradient of several numbers", lambda: tg.autograd.grad(a * a, a), ValueError, ["grad_output", "(2,)"]),
+    (
+        "a result beyond memory",
+        lambda: make(lambda self, src, dst, edge, w: src.x[:, None] * w)(graph=RING, src={"x": ONES}, w=WIDE),
+        MemoryError,
+        ["result 'out'", str(3 << 40), "bytes"],
+    ),
+]
+
+ROWS = RUNS + GRAPHS + CALLS + [(n, staged(f), e, m) for n, f, e, m in STAGED] + REDUCERS + INSPECTION
 
 
 @pytest.mark.parametrize("attempt, exception, words", [r[1:] for r in ROWS], ids=[r[0] for r in ROWS])
