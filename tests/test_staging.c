@@ -12,18 +12,30 @@
 
 #include <cmocka.h>
 
-enum { NUM_SRC = 300, MOST_ARGS = 8 };
+enum { NUM_SRC = 300, MOST_ARGS = 10 };
 
 /* Strict folds, a product and a declared one; b: a sum over every edge, in slots. */
 #define TURN                                                                                       \
     "t.identity = 1, 0; t.lift(m) = cos(m), sin(m);"                                               \
     "t.combine(p, q) = p[0] * q[0] - p[1] * q[1], p[0] * q[1] + p[1] * q[0];"                      \
     "t.finalize(s) = s[0]; "
+/* A count, the same for all features, and one that starts elsewhere in each part of a row. */
+#define COUNT                                                                                      \
+    "v.identity = 0, 0, 0; v.lift(m) = 1, m, 0 * m;"                                               \
+    "v.combine(p, q) = (n = p[0] + q[0], d = q[1] - p[1], h = q[0] / maximum(n, 1),"               \
+    " n, p[1] + d * h, p[2] + q[2] + d * d * p[0] * h); v.finalize(s) = s[1] + s[2] / "            \
+    "maximum(s[0], 1); "
+#define PARTS                                                                                      \
+    "u.identity = 0, 0; u.lift(m) = m, m; u.combine(p, q) = p[0] + 1, p[1] + q[1] * p[0];"         \
+    "u.finalize(s) = s[1]; u.associative = true; "
 static const char *const formulas[] = {
     TURN "out = t(edge.w * src.x * b)",
     TURN "t.associative = true; out = t(edge.w * src.x * b)",
     TURN "out = t(edge.w * src.x * b + src.y)",
     "out = prod(edge.w * src.x * b)",
+    COUNT "out = v(edge.w * src.x * b)",
+    COUNT "v.associative = true; out = v(src.x * b)",
+    PARTS "out = u(edge.w * src.x * b)",
 };
 
 /* ---- graphs ---- */
@@ -64,7 +76,7 @@ static tg_graph *random_graph(uint64_t seed) {
     int64_t degrees[ROWS];
     random_state = seed;
     for (int64_t r = 0; r < ROWS; r++) degrees[r] = random_below(2) ? random_below(60) : 0;
-    for (int k = 0; k < 2; k++) degrees[random_below(ROWS)] = hubs[(seed + (uint64_t)k) % 8];
+    for (int k = 0; k < 2; k++) degrees[random_below(ROWS)] = hubs[(2 * seed + (uint64_t)k) % 8];
     return graph_of(degrees, ROWS, seed % 2);
 }
 
@@ -101,19 +113,23 @@ static void add(Call *c, const char *name, int64_t rows, int64_t width, double m
     c->args[c->count++] = (tg_arg){name, x};
 }
 
-static Call call_of(const char *formula, const tg_graph *g, int64_t width, tg_dtype dtype) {
+static Call call_of(const char *formula, const tg_graph *g, int64_t width, tg_dtype dtype,
+                    int order) {
     bool product = strstr(formula, "prod") != NULL;
     Call c = {.spread = product ? 1e-8 : 3e-6, .dtype = dtype};
     int64_t edges = tg_graph_num_edges(g), rows = tg_graph_num_dst(g);
     add(&c, "src.x", NUM_SRC, width, product ? 1 : 0);
     if (strstr(formula, "src.y")) add(&c, "src.y", NUM_SRC, width, 0);
-    add(&c, "edge.w", edges, 1, 1);
+    if (strstr(formula, "edge.w")) add(&c, "edge.w", edges, 1, 1);
     add(&c, "b", -1, width, 1);
     add(&c, "cot.out", rows, width, 0.5);
+    if (order > 1) add(&c, "cot.grad.src.x", NUM_SRC, width, 0.5);
     c.first = c.count;
+    add(&c, "out", rows, width, 0);
     add(&c, "grad.src.x", NUM_SRC, width, 0);
     if (strstr(formula, "src.y")) add(&c, "grad.src.y", NUM_SRC, width, 0);
     add(&c, "grad.b", -1, width, 0);
+    if (order > 1) add(&c, "grad2.src.x", NUM_SRC, width, 0);
     return c;
 }
 
@@ -128,16 +144,19 @@ static void *copy_of(const tg_array *x) {
 }
 
 /* The same bits on 1, 2, 3 and 8 threads; within rounding of the interpreter's sums. */
-static void check(const char *formula, const tg_graph *g, int64_t width, tg_dtype dtype) {
+static void check(const char *formula, const tg_graph *g, int64_t width, tg_dtype dtype,
+                  int order) {
     static const int threads[] = {1, 2, 3, 8};
-    Call c = call_of(formula, g, width, dtype);
+    Call c = call_of(formula, g, width, dtype, order);
     tg_program *p = tg_program_new(formula);
     tg_program *grad =
         tg_program_grad(p, "out", strstr(formula, "src.y") ? "src.x src.y b" : "src.x b");
+    tg_program *second = order > 1 ? tg_program_grad(grad, "grad.src.x", "src.x") : NULL,
+               *all = second ? second : grad;
     void *bits[MOST_ARGS];
     for (int t = 0; t < 4; t++) {
         tg_set_num_threads(threads[t]);
-        if (tg_run(grad, g, c.args, c.count)) fail_msg("%s: %s", formula, tg_errmsg());
+        if (tg_run(all, g, c.args, c.count)) fail_msg("%s: %s", formula, tg_errmsg());
         for (size_t k = c.first; k < c.count; k++) {
             tg_array *x = &c.args[k].array;
             if (!t) bits[k] = copy_of(x);
@@ -146,7 +165,7 @@ static void check(const char *formula, const tg_graph *g, int64_t width, tg_dtyp
         }
     }
     tg_set_num_threads(0);
-    if (tg_reference(grad, g, c.args, c.count)) fail_msg("%s: %s", formula, tg_errmsg());
+    if (tg_reference(all, g, c.args, c.count)) fail_msg("%s: %s", formula, tg_errmsg());
     for (size_t k = c.first; k < c.count; k++) {
         tg_array got = c.args[k].array, *want = &c.args[k].array;
         got.data = bits[k];
@@ -160,6 +179,7 @@ static void check(const char *formula, const tg_graph *g, int64_t width, tg_dtyp
                          c.args[k].name, i, element(&got, i), element(want, i));
         free(bits[k]);
     }
+    tg_program_free(second);
     tg_program_free(grad);
     tg_program_free(p);
     call_free(&c);
@@ -167,11 +187,12 @@ static void check(const char *formula, const tg_graph *g, int64_t width, tg_dtyp
 
 static void random_graphs(void **state) {
     (void)state;
-    static const int64_t widths[] = {1, 3, 6, 17, 8, 4};
-    for (uint64_t seed = 0; seed < 6; seed++) {
+    static const int64_t widths[] = {1, 3, 6, 17, 8, 70};
+    for (uint64_t seed = 0; seed < 4; seed++) {
         tg_graph *g = random_graph(seed);
         for (size_t f = 0; f < sizeof formulas / sizeof *formulas; f++)
-            check(formulas[f], g, widths[(seed + f) % 6], (seed + f) % 3 ? TG_FLOAT32 : TG_FLOAT64);
+            check(formulas[f], g, widths[(seed + f) % 6], (seed + f) % 3 ? TG_FLOAT32 : TG_FLOAT64,
+                  1);
         tg_graph_free(g);
     }
 }
@@ -183,7 +204,8 @@ static void many_empty_rows(void **state) {
     degrees[0] = degrees[ROWS - 1] = 3;
     degrees[40000] = 9000;
     tg_graph *g = graph_of(degrees, ROWS, false);
-    check(formulas[0], g, 5, TG_FLOAT32);
+    check(formulas[0], g, 5, TG_FLOAT32, 1);
+    check(formulas[0], g, 5, TG_FLOAT64, 2);
     tg_graph_free(g);
     free(degrees);
 }
@@ -193,7 +215,7 @@ static void star(void **state) {
     (void)state;
     enum { EDGES = 400000, WIDTH = 32 };
     tg_graph *g = graph_of((int64_t[]){EDGES}, 1, false);
-    Call c = call_of(formulas[0], g, WIDTH, TG_FLOAT32);
+    Call c = call_of(formulas[0], g, WIDTH, TG_FLOAT32, 1);
     tg_program *p = tg_program_new(formulas[0]), *grad = tg_program_grad(p, "out", "src.x");
     tg_trim();
     int64_t before = tg_memory();

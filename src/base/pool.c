@@ -121,10 +121,11 @@ static void spin_while(Word *word, uint32_t value) {
 }
 
 void pool_await(_Atomic int64_t *word, int64_t least) {
-    enum { SPINS = 1024 };
+    enum { SPINS = 1024, YIELDS = 128, NAP_NS = 20000 };
     for (int i = 0; atomic_load_explicit(word, memory_order_acquire) < least; i++) {
         if (i < SPINS) relax();
-        else sched_yield();
+        else if (i < SPINS + YIELDS) sched_yield();
+        else nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
     }
 }
 

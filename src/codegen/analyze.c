@@ -274,6 +274,7 @@ Status analyze_run(Emit *e) {
         if (e->info[v].live) note_user(e, v);
     stage_choose(e);
     scan_find_kept(e);
+    uniform_find(e);
     for (Val v = 1; v < ir_count(e->f); v++) note_puts(e, v);
     find_absorbed(e);
     for (Val v = 1; v < ir_count(e->f); v++)

@@ -57,6 +57,8 @@ typedef struct {
     bool live, viewed; /* viewed: somebody reads it by a view or in the middle */
     bool crosses;      /* has a cell, for it is needed one level further in */
     bool kept;         /* given by a scan at each edge and read in a later phase */
+    bool uniform;      /* every element is the same: uniform.c */
+    uint8_t *same;     /* of a scan: so much of its body's values; NULL where n is 1 */
     bool staged;       /* an edge's, and a staged sum takes something of it */
     bool has_put;      /* a put, or a sum of puts and others that one operation alone uses */
     bool absorbed; /* such, and never computed: reduces add its rows where they belong (table.c) */
@@ -90,7 +92,8 @@ typedef struct {
     int weight, scale;      /* softmax: of one edge, in the score's shape */
     Scan scan;
     int *states, *ys, *again; /* scan: cells; again: of states, where edges are run again */
-    uint64_t start;           /* scan: where a block's states lie among a block's bytes */
+    int *single; /* likewise: one element of a uniform state, while edges are swept, or NO_CELL */
+    uint64_t start; /* scan: where a block's states lie among a block's bytes */
 } Acc;
 
 typedef struct Memo {
@@ -227,7 +230,7 @@ void emit_share_end(Emit *e, Share share);
 LLVMValueRef emit_is_first_share(Emit *e); /* i1 */
 
 /* ---- memo ---- */
-enum { KEY_pointer = INT64_MIN, KEY_filled, KEY_copied };
+enum { KEY_pointer = INT64_MIN, KEY_filled, KEY_copied, KEY_uniform };
 #define KEY_LANES (INT64_C(1) << 40) /* and the element's number: lanes.c */
 LLVMValueRef memo_get(const Emit *e, Val v, int64_t key);
 LLVMValueRef memo_put(Emit *e, Val v, int64_t key, LLVMValueRef value);
@@ -330,12 +333,18 @@ void acc_step(Emit *e, const Acc *a);
 void acc_merge(Emit *e, const Acc *a);
 void acc_finish(Emit *e, const Acc *a);
 
+/* ---- uniform.c ---- */
+void uniform_find(Emit *e); /* sets Info.uniform and Info.same, where something scans */
+LLVMValueRef uniform_eval(Emit *e, Val v); /* one element, of a uniform value or one of n = 1 */
+
 /* ---- rowscan.c: scans along rows ---- */
 void scan_find_kept(Emit *e); /* sets Info.kept and Info.staged */
 void scan_new_cells(Emit *e, Acc *a);
 void scan_lay_blocks(Emit *e); /* after all cells: block_edges and what follows */
 bool scan_is_reversed(const Emit *e, int phase);
 void scan_init(Emit *e, const Acc *a);
+void scan_open(Emit *e, const Acc *a); /* around a loop over edges */
+void scan_close(Emit *e, const Acc *a);
 void scan_step(Emit *e, const Acc *a);
 void scan_merge(Emit *e, const Acc *a);
 void scan_at_edge(Emit *e); /* points the cells of what is kept to the edge at hand */

@@ -133,7 +133,10 @@ LLVMValueRef emit_eval(Emit *e, Val v, Block b) {
     LLVMValueRef known = memo_get(e, v, b.number);
     if (known) return known;
     int cell = e->info[v].cell;
-    LLVMValueRef value = cell == NO_CELL ? eval_by_op(e, v, b) : cell_load(e, cell, b);
+    bool single = e->info[v].uniform && (cell == NO_CELL || e->cells.data[cell].n == 1);
+    LLVMValueRef value = single            ? emit_splat(e, uniform_eval(e, v), b.lanes)
+                         : cell == NO_CELL ? eval_by_op(e, v, b)
+                                           : cell_load(e, cell, b);
     return memo_put(e, v, b.number, value);
 }
 
@@ -173,6 +176,6 @@ void emit_ensure(Emit *e, Val v) {
     emit_ensure_operands(e, v);
     memo_put(e, v, KEY_filled, e->args);
     if (e->info[v].cell != NO_CELL) eval_fill(e, v);
-    else if (e->info[v].n == 1) emit_eval(e, v, emit_scalar_block(e));
+    else if (e->info[v].n == 1 || e->info[v].uniform) uniform_eval(e, v);
     else if (n->op == OP_take && table_is_memory(e, v)) eval_row_pointer(e, v);
 }

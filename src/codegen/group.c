@@ -83,7 +83,8 @@ void group_open(Emit *e, int phase) {
     for (uint32_t k = 0; k < e->accs.len; k++) {
         Acc *a = &e->accs.data[k];
         if (!is_swept(a, phase)) continue;
-        if (a->narrow) narrow_open(e, a);
+        if (a->kind == ACC_scan) scan_open(e, a);
+        else if (a->narrow) narrow_open(e, a);
         else if (outer_is_tiled(e, a)) outer_open(e, a);
     }
 }
@@ -103,7 +104,8 @@ void group_close(Emit *e, int phase, V first, V last) {
     for (uint32_t k = 0; k < e->accs.len; k++) {
         const Acc *a = &e->accs.data[k];
         if (!is_swept(a, phase)) continue;
-        if (a->narrow) narrow_close(e, a);
+        if (a->kind == ACC_scan) scan_close(e, a);
+        else if (a->narrow) narrow_close(e, a);
         else if (outer_is_tiled(e, a)) outer_close(e, a, LLVMBuildSub(e->builder, last, first, ""));
     }
 }

@@ -436,6 +436,7 @@ static bool has_row_work(const Emit *e) {
 static void whole_row(Emit *e, LLVMValueRef row) {
     int num_phases = (int)e->kernel->num_phases;
     find_row(e, row);
+    prefetch_row(e);
     for (int p = 0; p < num_phases; p++) {
         if (!in_edge_lanes(e) || num_phases > 1) row_values(e, p);
         for_row_accs(e, p, acc_init);

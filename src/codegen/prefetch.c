@@ -16,7 +16,9 @@ enum {
     MIN_AHEAD = 4,
     MAX_AHEAD = 512,
     STREAM_AHEAD = 256, /* positions */
-    MAX_LINES = 64      /* of one row */
+    ROWS_AHEAD = 8,
+    LEAST_ROW = 16, /* bytes of a row that is worth a hint */
+    MAX_LINES = 64  /* of one row */
 };
 
 static bool is_gathered(const Emit *e, Val v) {
@@ -88,6 +90,20 @@ static void hint_stream(Emit *e, LLVMValueRef array) {
     LLVMTypeRef type = e->request->wide ? e->i64 : e->i32;
     hint(e, LLVMBuildGEP2(e->builder, type, array, &pos, 1, ""),
          e->target->asks_l1 ? TO_L1 : TO_L2);
+}
+
+void prefetch_row(Emit *e) {
+    if (!e->request->prefetch) return;
+    LLVMValueRef num = emit_argument(e, e->args, offsetof(KernelArgs, num_rows), e->i64);
+    LLVMValueRef last = LLVMBuildSub(e->builder, num, emit_i64(e, 1), "");
+    LLVMValueRef row = emit_add(e, e->row, emit_i64(e, ROWS_AHEAD));
+    LLVMValueRef inside = LLVMBuildICmp(e->builder, LLVMIntSLT, row, last, "");
+    row = LLVMBuildSelect(e->builder, inside, row, last, "");
+    for (Val v = 1; v < ir_count(e->f); v++)
+        if (e->info[v].live && ir_op(e->f, v) == OP_input && level_of(e, v) == LEVEL_row &&
+            ir_type(e->f, v)->set == e->kernel->rows && is_dense(e, e->info[v].buffer) &&
+            row_bytes(e, v) >= LEAST_ROW)
+            hint_rows(e, e->info[v].buffer, row, row_bytes(e, v));
 }
 
 static void hint_fields(Emit *e, const Prefetch *p) {

@@ -10,6 +10,7 @@ typedef struct {
 } Prefetch;
 
 Prefetch prefetch_new(Emit *e, int phase);
+void prefetch_row(Emit *e); /* what the row at hand reads as a whole, of rows ahead */
 void prefetch_emit(Emit *e, const Prefetch *p);  /* at the start of an edge */
 void prefetch_lanes(Emit *e, const Prefetch *p); /* of EDGE_LANES edges */
 

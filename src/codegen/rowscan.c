@@ -61,6 +61,12 @@ static Val result_of(const Emit *e, Val anchor, uint32_t k) {
     return 0;
 }
 
+/* Of the body's values. */
+static bool is_same(const Emit *e, const Acc *a, Val v) {
+    const uint8_t *same = e->info[a->anchor].same;
+    return same && same[v];
+}
+
 void scan_new_cells(Emit *e, Acc *a) {
     const Node *n = node_of(e, a);
     int64_t num = type_numel(&n->types[0]);
@@ -68,12 +74,17 @@ void scan_new_cells(Emit *e, Acc *a) {
     a->kind = ACC_scan;
     a->scan = ir_scan_of(n);
     a->states = ARENA_ARRAY(e->arena, int, a->scan.num_states);
+    a->single = ARENA_ARRAY(e->arena, int, a->scan.num_states);
     a->ys = ARENA_ARRAY(e->arena, int, n->num_results);
     for (uint32_t k = 0; k < n->num_results; k++) {
         Val v = result_of(e, a->anchor, k);
         bool state = k < a->scan.num_states, keeps = v && !state && e->info[v].kept;
         CellHome home = state ? CELL_row : keeps ? CELL_edge : CELL_local;
-        int cell = state || v ? cell_new(e, (Dtype)n->types[k].dtype, num, home) : NO_CELL;
+        int64_t elements = !state && v && e->info[v].uniform ? 1 : num;
+        Dtype d = (Dtype)n->types[k].dtype;
+        int cell = state || v ? cell_new(e, d, elements, home) : NO_CELL;
+        bool same = state && is_same(e, a, a->scan.body->inputs.data[k].val);
+        if (state) a->single[k] = same ? cell_new(e, d, 1, CELL_local) : NO_CELL;
         if (v) e->info[v].cell = cell;
         if (state) a->states[k] = cell;
         else a->ys[k - a->scan.num_states] = cell;
@@ -120,6 +131,7 @@ bool scan_is_reversed(const Emit *e, int phase) {
 typedef struct {
     const Acc *a;
     bool merges;
+    V *single; /* by the body's values: one element of those that are uniform; NULL where parts merge */
 } Step;
 
 typedef struct {
@@ -140,55 +152,135 @@ void scan_init(Emit *e, const Acc *a) {
     }
 }
 
+/* ---- uniform states: one element of each while edges are swept ---- */
+
+static void spread_block(Emit *e, Block b, void *ctx) {
+    const int *state_single = ctx;
+    V x = cell_load(e, state_single[1], emit_scalar_block(e));
+    cell_store(e, state_single[0], b, emit_splat(e, x, b.lanes));
+}
+
+void scan_open(Emit *e, const Acc *a) {
+    Block one = emit_scalar_block(e);
+    for (uint32_t k = 0; k < a->scan.num_states; k++)
+        if (a->single[k] != NO_CELL)
+            cell_store(e, a->single[k], one, cell_load(e, a->states[k], one));
+}
+
+void scan_close(Emit *e, const Acc *a) {
+    for (uint32_t k = 0; k < a->scan.num_states; k++) {
+        int state_single[] = {a->states[k], a->single[k]};
+        if (a->single[k] != NO_CELL)
+            emit_blocks(e, e->cells.data[a->states[k]].n, spread_block, state_single);
+    }
+}
+
+/* ---- a step ---- */
+
+static V apply(Emit *e, const Fn *body, Val v, const V *value, unsigned lanes) {
+    const Node *node = ir_node(body, v);
+    Dtype d = (Dtype)node->types[0].dtype;
+    V *args = ARENA_ARRAY(e->arena, V, node->num_args);
+    for (uint32_t k = 0; k < node->num_args; k++) args[k] = value[node->args[k]];
+    if (node->op == OP_constant) return emit_const(e, d, node->attr.bits, lanes);
+    if (node->op == OP_cast)
+        return elem_cast(e, args[0], (Dtype)ir_type(body, node->args[0])->dtype, d, lanes);
+    return elem_apply(e, node, args);
+}
+
+/* Before a state's next value is stored, result k of the body: a part's first edge is its state. */
+static V next_state(Emit *e, const Step *s, uint32_t k, const V *value) {
+    const Fn *body = s->a->scan.body;
+    V y = value[body->results.data[k].val];
+    if (!e->seed || s->merges) return y;
+    V is_seed = LLVMBuildICmp(e->builder, LLVMIntEQ, e->pos, e->seed, "");
+    return SEL(is_seed, value[body->inputs.data[s->a->scan.num_states + k].val], y);
+}
+
+static V single_input(Emit *e, const Step *s, uint32_t k) {
+    if (k < s->a->scan.num_states) return cell_load(e, s->a->single[k], emit_scalar_block(e));
+    return uniform_eval(e, node_of(e, s->a)->args[k]);
+}
+
+/* The uniform values of the body. */
+static void run_singles(Emit *e, Step *s) {
+    const Fn *body = s->a->scan.body;
+    s->single = ARENA_ARRAY(e->arena, V, ir_count(body));
+    for (uint32_t k = 0; k < body->inputs.len; k++)
+        if (is_same(e, s->a, body->inputs.data[k].val))
+            s->single[body->inputs.data[k].val] = single_input(e, s, k);
+    for (Val v = 1; v < ir_count(body); v++)
+        if (ir_op(body, v) != OP_input && is_same(e, s->a, v))
+            s->single[v] = apply(e, body, v, s->single, 1);
+}
+
+static int cell_of(const Step *s, uint32_t k) {
+    uint32_t n = s->a->scan.num_states;
+    if (k >= n) return s->a->ys[k - n];
+    return s->single && s->a->single[k] != NO_CELL ? s->a->single[k] : s->a->states[k];
+}
+
+/* A uniform result in a cell of one element. */
+static bool is_single(const Emit *e, const Step *s, uint32_t k) {
+    int cell = cell_of(s, k);
+    return s->single && s->single[s->a->scan.body->results.data[k].val] && cell != NO_CELL &&
+           e->cells.data[cell].n == 1;
+}
+
+static void store_singles(Emit *e, const Step *s) {
+    const Fn *body = s->a->scan.body;
+    for (uint32_t k = 0; k < body->results.len; k++) {
+        if (!is_single(e, s, k)) continue;
+        V y = k < s->a->scan.num_states ? next_state(e, s, k, s->single)
+                                        : s->single[body->results.data[k].val];
+        cell_store(e, cell_of(s, k), emit_scalar_block(e), y);
+    }
+}
+
 /* The body's inputs, then what follows from them. */
 static void run_body(Emit *e, const Step *s, Block b, V *value) {
     const Fn *body = s->a->scan.body;
     uint32_t n = s->a->scan.num_states;
+    for (Val v = 1; s->single && v < ir_count(body); v++)
+        if (s->single[v]) value[v] = emit_splat(e, s->single[v], b.lanes);
     for (uint32_t k = 0; k < body->inputs.len; k++) {
-        V in = k < n       ? cell_load(e, s->a->states[k], b)
-               : s->merges ? cell_load_from(e, s->a->states[k - n], b)
-                           : emit_eval(e, node_of(e, s->a)->args[k], b);
-        value[body->inputs.data[k].val] = in;
+        Val v = body->inputs.data[k].val;
+        if (value[v]) continue;
+        value[v] = k < n       ? cell_load(e, s->a->states[k], b)
+                   : s->merges ? cell_load_from(e, s->a->states[k - n], b)
+                               : emit_eval(e, node_of(e, s->a)->args[k], b);
     }
-    for (Val v = 1; v < ir_count(body); v++) {
-        const Node *node = ir_node(body, v);
-        V *args = ARENA_ARRAY(e->arena, V, node->num_args);
-        for (uint32_t k = 0; k < node->num_args; k++) args[k] = value[node->args[k]];
-        Dtype d = (Dtype)node->types[0].dtype;
-        if (node->op == OP_input) continue;
-        if (node->op == OP_constant) value[v] = emit_const(e, d, node->attr.bits, b.lanes);
-        else if (node->op == OP_cast)
-            value[v] =
-                elem_cast(e, args[0], (Dtype)ir_type(body, node->args[0])->dtype, d, b.lanes);
-        else value[v] = elem_apply(e, node, args);
-    }
+    for (Val v = 1; v < ir_count(body); v++)
+        if (!value[v]) value[v] = apply(e, body, v, value, b.lanes);
 }
 
 static void step_block(Emit *e, Block b, void *ctx) {
     const Step *s = ctx;
     const Fn *body = s->a->scan.body;
-    uint32_t n = s->a->scan.num_states;
     V *value = ARENA_ARRAY(e->arena, V, ir_count(body));
     run_body(e, s, b, value);
     for (uint32_t k = 0; k < body->results.len; k++) {
-        V y = value[body->results.data[k].val];
-        int cell = k < n ? s->a->states[k] : s->a->ys[k - n];
-        if (e->seed && !s->merges && k < n) {
-            V is_seed = LLVMBuildICmp(e->builder, LLVMIntEQ, e->pos, e->seed, "");
-            y = SEL(is_seed, value[body->inputs.data[n + k].val], y);
-        }
-        if (cell != NO_CELL) cell_store(e, cell, b, y);
+        int cell = cell_of(s, k);
+        if (cell == NO_CELL || is_single(e, s, k)) continue;
+        bool state = k < s->a->scan.num_states;
+        V y = state ? next_state(e, s, k, value) : value[body->results.data[k].val];
+        cell_store(e, cell, b, y);
     }
 }
 
-static void step(Emit *e, const Acc *a, bool merges) {
-    Step s = {a, merges};
-    emit_blocks(e, type_numel(&node_of(e, a)->types[0]), step_block, &s);
+static int64_t numel(const Emit *e, const Acc *a) { return type_numel(&node_of(e, a)->types[0]); }
+
+void scan_step(Emit *e, const Acc *a) {
+    Step s = {.a = a};
+    if (e->info[a->anchor].same) run_singles(e, &s);
+    emit_blocks(e, numel(e, a), step_block, &s);
+    store_singles(e, &s);
 }
 
-void scan_step(Emit *e, const Acc *a) { step(e, a, false); }
-
-void scan_merge(Emit *e, const Acc *a) { step(e, a, true); }
+void scan_merge(Emit *e, const Acc *a) {
+    Step s = {.a = a, .merges = true};
+    emit_blocks(e, numel(e, a), step_block, &s);
+}
 
 /* ---- blocks ---- */
 
@@ -228,6 +320,7 @@ static void run_again(Emit *e, int phase, V block, V first, V last, bool stages)
         *vec_push(e->arena, &scans) = a;
     }
     if (!scans.len && !stages) return;
+    for (uint32_t k = 0; k < scans.len; k++) scan_open(e, &scans.data[k]);
     Loop l = edges_begin(e, phase, first, last);
     for (uint32_t k = 0; k < scans.len; k++) acc_step(e, &scans.data[k]);
     if (stages) kernel_store_staged(e, phase);

@@ -2,7 +2,8 @@
  *
  * A value is early where it depends on no late input: a cotangent that the kept results do without.
  * From the other results downward, the first early result of a reduction on the way (reduce, rmax,
- * softmax, a scan's final states) is a residual: as large as a set of nodes, and it costs a traversal to have again. All
+ * softmax, a scan's final states), or the slice of one that is needed, is a residual: as large as a set of nodes, and it
+ * costs a traversal to have again. All
  * else, edge values above all, is computed again. A degree is a fact of the relation and no residual.
  * The program is prepared first, since that fixes the order of every sum: what backward computes
  * again has the bits that it had in forward. */
@@ -38,6 +39,10 @@ static bool is_reduction(const Fn *f, Val v) {
     return op_is_reduction(op);
 }
 
+static bool is_residual(const Fn *f, Val v) {
+    return is_reduction(f, ir_op(f, v) == OP_slice ? ir_arg(f, v, 0) : v);
+}
+
 /* 1 for what the roots marked already need. */
 static void mark_needs(const Fn *f, uint8_t *marks, const uint8_t *stop) {
     for (Val v = ir_count(f) - 1; v > 0; v--)
@@ -67,7 +72,7 @@ static void find_cut(Cut *c) {
         if (!is_kept(c, f->results.data[k].name)) c->need[f->results.data[k].val] = 1;
     for (Val v = ir_count(f) - 1; v > 0; v--) {
         if (!c->need[v]) continue;
-        c->cut[v] = c->early[v] && ir_node(f, v)->num_results == 1 && is_reduction(f, v);
+        c->cut[v] = c->early[v] && ir_node(f, v)->num_results == 1 && is_residual(f, v);
         for (uint32_t k = 0; !c->cut[v] && k < ir_node(f, v)->num_args; k++)
             c->need[ir_arg(f, v, k)] = 1;
     }
