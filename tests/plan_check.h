@@ -16,8 +16,8 @@
 static inline int known_at(const Kernel *k, Val v) {
     Place p = k->place[v];
     Op op = ir_op(k->body, v);
-    bool anchor = op_is_reduction(op), ends = anchor && op != OP_row_scan;
-    if (ends && ir_type(k->body, v)->set == SET_ALL) return INT16_MAX;
+    bool anchor = op_is_reduction(op) && op != OP_row_scan;
+    if (anchor && ir_type(k->body, v)->set == SET_ALL) return INT16_MAX;
     switch ((Level)p.level) {
     case LEVEL_once: return -1;
     case LEVEL_last: return INT16_MAX;

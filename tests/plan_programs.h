@@ -150,6 +150,30 @@ static inline Val edge_energy(Fn *f, Val x) {
     return ir_reduce(f, ir_exp(f, ir_neg(f, dot(f, d, d))), map_all(HE));
 }
 
+/* s = tanh(s + x) over the nodes, from first; part 1 is s x on the way. */
+static inline Val fold_nodes(Fn *f, Val first, Val x) {
+    Fn *b = ir_new(f->arena, "body");
+    Type scalar = type_scalar(DT_f32, SET_ALL);
+    Val s = ir_input(b, "s", scalar), m = ir_input(b, "m", scalar);
+    ir_add_result(b, "s", ir_tanh(b, ir_add(b, s, m)));
+    ir_add_result(b, "way", ir_mul(b, s, m));
+    return ir_row_scan(f, &(Scan){map_all(H), 0, 1, 1, b}, (Val[]){first, x});
+}
+
+/* A fold's sums of its way, one of them times the other; then, from its end through a matrix, the next fold. */
+static inline Val folds(Fn *f, Val x) {
+    Map all = map_all(H);
+    Val n = ir_cast(f, ir_degree(f, all), DT_f32), zero = in_vec(f, "s0", SET_ALL, F);
+    Val v = fold_nodes(f, zero, ir_div(f, x, ir_bcast(f, ir_gather(f, n, all), (int64_t[]){F}, 1)));
+    Val end = ir_part(f, v, 0), way = ir_mul(f, ir_part(f, v, 1), ir_gather(f, end, all));
+    Val total = ir_reduce(f, way, all);
+    Val again = ir_reduce(f, ir_mul(f, way, ir_gather(f, total, all)), all);
+    Val row = ir_reshape(f, end, (int64_t[]){1, F}, 2);
+    Val next = ir_reshape(f, ir_matmul(f, row, param(f, "W", F, F)), (int64_t[]){F}, 1);
+    Val last = ir_part(f, fold_nodes(f, next, x), 0);
+    return ir_mul(f, sum_dst(f, at_src(f, way)), ir_gather(f, ir_add(f, last, again), all));
+}
+
 typedef struct {
     const char *name;
     Val (*build)(Fn *f, Val x);
@@ -182,6 +206,8 @@ static const Program programs[] = {
     {"pooled", pooled, "d1 -0", "d1 -0 s1", "-0 -0 s1", "d1 -0 s1"},
     {"scaled by two layers", scaled_layer, "d1 d1", "d1 d1 s1 s1", "-0 s1 s1", "d1 d1 s1 s1"},
     {"energy of edges", edge_energy, "d1", "d1 s1", "d1 s1", "-0 d1 s1"},
+    {"folds of nodes", folds, "f2 a0 -0 f1 d1", "f2 a0 -0 d1 f2 a0 -0 s1 f2",
+     "a0 -0 s1 f2 a0 -0 f2", "f2 a0 -0 d1 f2 a0 -0 s1 f4 a0 -0 d1 f4 a0 -0 s1 f4"},
 };
 
 /* f and its gradients by all inputs but `skip`ped ones. */
@@ -205,14 +231,16 @@ static inline Fn *program_build(const Program *p) {
     return f;
 }
 
-/* "d1 s2 -0": the kernels' order and phases; '-' rows alone, 'a' dense. */
+/* "d1 s2 -0": the kernels' order and phases; 'f' a fold of nodes, '-' rows alone, 'a' dense. */
 static inline const char *shape_of(const Plan *p) {
     Text t = {.arena = p->arena};
     for (uint32_t k = 0; k < p->kernels.len; k++) {
         const Kernel *kernel = &p->kernels.data[k];
-        char order = kernel->map != MAP_NONE   ? (map_is_dst(kernel->map) ? 'd' : 's')
-                     : kernel->rows == SET_ALL ? 'a'
-                                               : '-';
+        char order = plan_is_dense(kernel)     ? 'a'
+                     : kernel->map == MAP_NONE ? '-'
+                     : map_is_all(kernel->map) ? 'f'
+                     : map_is_dst(kernel->map) ? 'd'
+                                               : 's';
         text_putf(&t, "%s%c%u", k ? " " : "", order, kernel->num_phases);
     }
     return t.text ? t.text : "";

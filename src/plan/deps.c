@@ -131,8 +131,8 @@ static void sweep_value(Sweep *s, Val v) {
     bool kept = a >= 0 && s->p->anchors.data[a].map == MAP_NONE;
     if (a >= 0 && !(kept && s->p->order_of[v] == s->o->map)) {
         const Anchor *anchor = &s->p->anchors.data[a];
-        bool own = anchor->map == s->o->map && !anchor->staged && !anchor_is_free(s->p->f, anchor);
-        (own && anchor->map != MAP_NONE ? s->local : s->global)[v] = s->p->direct[v];
+        bool own = s->o->map != MAP_NONE && anchor->map == s->o->map && !anchor->staged;
+        (own ? s->local : s->global)[v] = s->p->direct[v];
     } else if (s->o->rows == SET_ALL && is_large(s->p->f, v)) {
         s->global[v] = s->p->direct[v];
     } else if (ir_op(s->p->f, v) == OP_gather) {
