@@ -306,11 +306,12 @@ static bool rounds(const Fn *f, const Node *n) {
     return !dtype_is_float(to) && dtype_is_float((Dtype)ir_type(f, n->args[0])->dtype);
 }
 
-bool normal_results(Normal *w, const Fn *region, Val *out) {
+bool normal_results(Normal *w, const Fn *region, const uint8_t *needed, Val *out) {
     Arena *a = w->f->arena;
     Val *memo = ARENA_ARRAY(a, Val, ir_count(region));
     for (Val v = 1; v < ir_count(region); v++) {
         const Node *n = ir_node(region, v);
+        if (needed && !needed[v]) continue;
         Val *args = ARENA_ARRAY(a, Val, n->num_args + 1);
         for (uint32_t k = 0; k < n->num_args; k++) args[k] = memo[n->args[k]];
         memo[v] = w->too_big          ? normal_number(w, 0)

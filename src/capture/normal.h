@@ -21,9 +21,9 @@ typedef struct {
 } Normal;
 
 Normal normal_new(Arena *takes, const char *x, const char *y, Order order, bool finite);
-/* Results of a region of elementwise operations on scalars; out takes one entry each. False where a sum
- * outgrew its limit: they mean nothing then. */
-bool normal_results(Normal *w, const Fn *region, Val *out);
+/* Results of a region of elementwise operations on scalars; out takes one entry each. needed: by value, NULL for
+ * all; of other values there are none. False where a sum outgrew its limit: they mean nothing then. */
+bool normal_results(Normal *w, const Fn *region, const uint8_t *needed, Val *out);
 
 /* Of normal forms. */
 Val normal_input(Normal *w, const char *name);

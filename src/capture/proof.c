@@ -11,10 +11,16 @@
 
 enum { N = REDUCER_MAX_STATE, NUM_ORDERS = 3 };
 
-/* combine under one order of the keys. */
+/* What a component's combine is computed of. */
+typedef struct {
+    const uint8_t *needed; /* by value of combine */
+    bool reads[N];         /* components, of either side */
+} Cone;
+
+/* A component's combine under one order of its key. l, u: the component's two sides; a, b: the key's. */
 typedef struct {
     Normal w;
-    Val left[N], right[N], result[N];
+    Val l, u, a, b, result;
 } World;
 
 /* What a form needs: its identity (NaN: any), and forms of the key as bits; alone where none. finite: scores
@@ -38,14 +44,33 @@ static const struct {
 };
 enum { NUM_RULES = sizeof rules / sizeof *rules };
 
-static World world_open(Arena *a, const Reducer *r, uint32_t key, Order order, bool finite) {
+static Cone cone_of(Arena *a, const Fn *combine, uint32_t k) {
+    Cone c = {0};
+    uint8_t *needed = ARENA_ARRAY(a, uint8_t, ir_count(combine));
+    needed[combine->results.data[k].val] = 1;
+    for (Val v = ir_count(combine) - 1; v > 0; v--) {
+        const Node *n = ir_node(combine, v);
+        if (!needed[v]) continue;
+        if (n->op == OP_input) c.reads[strtoul(n->attr.name + 1, NULL, 10)] = true;
+        for (uint32_t i = 0; i < n->num_args; i++) needed[n->args[i]] = 1;
+    }
+    c.needed = needed;
+    return c;
+}
+
+static Val side(World *e, char side, uint32_t k) {
+    return normal_input(&e->w, arena_printf(e->w.f->arena, "%c%u", side, k));
+}
+
+static World world_open(Arena *a, const Reducer *r, const Cone *c, uint32_t k, uint32_t key,
+                        Order order, bool finite) {
     World e = {.w = normal_new(a, arena_printf(a, "l%u", key), arena_printf(a, "r%u", key), order,
                                finite)};
-    normal_results(&e.w, r->combine, e.result); /* holds() asks for too_big at the end */
-    for (uint32_t k = 0; k < r->num_state; k++) {
-        e.left[k] = normal_input(&e.w, arena_printf(a, "l%u", k));
-        e.right[k] = normal_input(&e.w, arena_printf(a, "r%u", k));
-    }
+    Val results[N];
+    normal_results(&e.w, r->combine, c->needed, results); /* holds() asks for too_big at the end */
+    e.result = results[k];
+    e.l = side(&e, 'l', k), e.u = side(&e, 'r', k);
+    e.a = side(&e, 'l', key), e.b = side(&e, 'r', key);
     return e;
 }
 
@@ -54,11 +79,10 @@ static Val fma_of(World *e, Val x, Val y, Val z) {
     return normal_add(&e->w, z, 1, normal_mul(&e->w, x, y));
 }
 
-static bool is_wanted(World *e, const Reducer *r, Part part, uint32_t k) {
-    uint32_t key = part.key;
-    Val l = e->left[k], u = e->right[k], a = e->left[key], b = e->right[key], v = e->result[k];
+static bool is_wanted(World *e, const Reducer *r, Part part) {
+    Val l = e->l, u = e->u, a = e->a, b = e->b, v = e->result;
     bool more = e->w.order == ORDER_more, same = e->w.order == ORDER_same;
-    bool left = more == (r->part[key].form != FORM_min); /* wins, unless at a tie */
+    bool left = more == (r->part[part.key].form != FORM_min); /* wins, unless at a tie */
     Val m = more ? a : b, one = normal_number(&e->w, 1);
     switch ((int)part.form) {
     case FORM_additive: return v == normal_add(&e->w, l, 1, u);
@@ -87,37 +111,31 @@ static bool is_neutral(const Reducer *r, uint32_t k, double found, double identi
     return !dtype_is_float(d) && isinf(identity) && found == (identity < 0 ? least : most);
 }
 
-static bool holds(Arena *a, const Reducer *r, Part part, bool finite, uint32_t k) {
-    for (int order = ORDER_less; order <= ORDER_more; order++) {
-        World e = world_open(a, r, part.key, (Order)order, finite);
-        if (!is_wanted(&e, r, part, k) || e.w.too_big) return false;
+static bool holds(const Reducer *r, const Cone *c, Part part, bool finite, uint32_t k) {
+    bool all = true;
+    for (int order = ORDER_less; all && order <= ORDER_more; order++) {
+        Arena *a = arena_new();
+        World e = world_open(a, r, c, k, part.key, (Order)order, finite);
+        all = is_wanted(&e, r, part) && !e.w.too_big;
+        arena_free(a);
     }
-    return true;
+    return all;
 }
 
 /* What it reads of other components has cancelled out where the component is proven by itself: such is what
- * compensates for rounding (Kahan's sum), and is folded as it is written. */
-static bool reads_others(Arena *a, const Fn *combine, uint32_t k) {
-    bool *read = ARENA_ARRAY(a, bool, ir_count(combine));
-    read[combine->results.data[k].val] = true;
-    for (Val v = ir_count(combine) - 1; v > 0; v--) {
-        const Node *n = ir_node(combine, v);
-        if (!read[v]) continue;
-        if (n->op == OP_input && strtoul(n->attr.name + 1, NULL, 10) != k) return true;
-        for (uint32_t i = 0; i < n->num_args; i++) read[n->args[i]] = true;
-    }
-    return false;
-}
-
+ * compensates for rounding (Kahan's sum), and is folded as it is written. A key it does read. */
 static bool find_part(Arena *a, Reducer *r, uint32_t k, double identity) {
-    bool alone = !reads_others(a, r->combine, k);
+    Cone c = cone_of(a, r->combine, k);
+    bool alone = true;
+    for (uint32_t i = 0; i < r->num_state; i++) alone &= i == k || !c.reads[i];
     for (size_t i = 0; i < NUM_RULES; i++)
         for (uint32_t key = 0; key < r->num_state; key++) {
-            bool fits = rules[i].keys ? key != k && rules[i].keys >> r->part[key].form & 1
-                                      : key == k && alone;
+            bool fits = rules[i].keys
+                            ? key != k && c.reads[key] && rules[i].keys >> r->part[key].form & 1
+                            : key == k && alone;
             if (!fits || !is_neutral(r, k, identity, rules[i].identity)) continue;
             Part part = {rules[i].form, key, rules[i].right};
-            if (!holds(a, r, part, rules[i].finite, k)) continue;
+            if (!holds(r, &c, part, rules[i].finite, k)) continue;
             r->part[k] = part;
             return true;
         }
@@ -128,7 +146,7 @@ static bool find_part(Arena *a, Reducer *r, uint32_t k, double identity) {
 static bool find_parts(Arena *a, Reducer *r) {
     Normal w = normal_new(a, "", "", ORDER_none, false);
     Val v[N];
-    if (!normal_results(&w, r->identity, v)) return false;
+    if (!normal_results(&w, r->identity, NULL, v)) return false;
     uint32_t missing = 0;
     for (uint32_t turn = 0; turn < 2; turn++) {
         missing = 0;
@@ -145,15 +163,17 @@ static bool find_parts(Arena *a, Reducer *r) {
 static void find_mean(Arena *a, Reducer *r) {
     Normal w = normal_new(a, "", "", ORDER_none, false);
     Val result, lifted[N];
-    if (!normal_results(&w, r->finalize, &result) || !normal_results(&w, r->lift, lifted)) return;
+    if (!normal_results(&w, r->finalize, NULL, &result) ||
+        !normal_results(&w, r->lift, NULL, lifted))
+        return;
     for (uint32_t i = 0; i < r->num_state; i++)
         for (uint32_t j = 0; j < r->num_state; j++) {
             Part p = r->part[i], q = r->part[j];
+            if (p.form != FORM_weighted || q.form != FORM_weighted || p.key != q.key) continue;
+            if (lifted[i] != normal_number(&w, 1)) continue;
             Val sum = normal_input(&w, arena_printf(a, "s%u", j));
             Val weights = normal_inverse(&w, normal_input(&w, arena_printf(a, "s%u", i)));
-            bool scaled = p.form == FORM_weighted && q.form == FORM_weighted && p.key == q.key;
-            if (!scaled || result != normal_mul(&w, sum, weights)) continue;
-            if (lifted[i] == normal_number(&w, 1)) r->has_mean = true, r->mean = j;
+            if (result == normal_mul(&w, sum, weights)) r->has_mean = true, r->mean = j;
         }
 }
 

@@ -509,6 +509,27 @@ def test_states_of_any_length():
         proof(reducer((0.0,) * 257, lambda a, b: a, lambda m: (m,) * 257, lambda s: s[0]))
 
 
+def test_the_longest_state():
+    """256 components: what each is computed of is looked at, not the whole combine once a pair of them."""
+    n = 256
+
+    def scaled(a, b):
+        m = largest(a, b)
+        p, q = tg.exp(a[0] - m), tg.exp(b[0] - m)
+        return m, *(a[k] * p + b[k] * q for k in range(1, n))
+
+    def neighbours(a, b):
+        return tuple(tg.tanh(a[k] + b[(k + 1) % n]) for k in range(n))
+
+    def run(combine, first=0.0, **flags):
+        return proof(reducer((first,) + (0.0,) * (n - 1), combine, lambda m: (m,) * n, lambda s: s[n - 1], **flags))
+
+    assert run(lambda a, b: tuple(x + y for x, y in zip(a, b))) == "componentwise-additive"
+    assert run(scaled, -inf) == "stable-weighted"
+    assert run(lambda a, b: (a[0] * b[0], *(a[0] * y + x for x, y in zip(a[1:], b[1:]))), 1.0) == "affine-composition"
+    assert run(neighbours, associative=False) == "general"
+
+
 def test_the_variant_is_of_name_flags_and_configuration():
     class Power(tg.Reducer):
         associative = commutative = True
