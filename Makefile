@@ -75,11 +75,13 @@ asan ubsan tsan: bootstrap ## the C tests under that sanitizer
 	@UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    $(MESON) test -C build-$@ --no-rebuild --no-suite tree --timeout-multiplier 5 --print-errorlogs
 
-memcheck: build ## the tests of the C interface under valgrind
+memcheck: build ## the tests of the C interface, and all calls from Python, under valgrind
 	@for t in api bad formula alloc; do echo "memcheck $$t"; \
 	    TIGA_SOURCE_ROOT=$(CURDIR) TIGA_CODEGEN=$(BUILD)/libtiga_codegen.so TIGA_OFF=cache valgrind -q --error-exitcode=9 \
 	    --suppressions=tests/valgrind.supp --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite \
 	    $(BUILD)/tests/test_$$t >/dev/null || bad=1; done; test -z "$$bad"
+	@echo "memcheck every_call.py"; PYTHONMALLOC=malloc TIGA_OFF=cache valgrind -q --undef-value-errors=no --error-exitcode=9 \
+	    --suppressions=tests/valgrind.supp $(PYTHON) tests/python/every_call.py 1
 
 # Both fuzzers, one after the other; what they learn stays in build-fuzz/corpus.
 SECONDS = 30
