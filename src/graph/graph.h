@@ -113,7 +113,7 @@ typedef struct {
                             edges it is, or -1; NULL where there is none */
     bool wide;
 } Blocks;
-enum { BLOCK_EDGES = 8192, MOST_PLACES = 32768, LONG_EDGES = 32, LONG_END = MOST_PLACES };
+enum { BLOCK_EDGES = 4096, MOST_PLACES = 32768, LONG_EDGES = 32, LONG_END = MOST_PLACES };
 /* Derived on first use, once. */
 Status graph_blocks(Graph *g, bool by_dst, const Blocks **out);
 

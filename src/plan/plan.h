@@ -62,7 +62,7 @@ static inline bool plan_is_staged(const Kernel *k, Val v) {
 }
 /* Of a block, the same for all staged sums of the kernel: a power of two, so many that their operands fit the
  * cache where it may be. */
-enum { STAGED_LEAST = 8192, STAGED_MOST = 32768, STAGED_BYTES = 1 << 19 };
+enum { STAGED_LEAST = 4096, STAGED_MOST = 32768, STAGED_BYTES = 1 << 18 };
 int64_t plan_staged_edges(const Kernel *k);
 
 /* Every value on `all` is LEVEL_once or LEVEL_last, those of a dense kernel too: what is stored on

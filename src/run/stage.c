@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { GROUP = 32, NUM_RANGES = 32, ZERO_BYTES = 1 << 20, AHEAD = 16, LINE = 64 };
+enum { GROUP = 32, NUM_RANGES = 32, ZERO_BYTES = 1 << 20, AHEAD = 48, LINE = 64 };
 _Static_assert((int)BLOCK_EDGES == (int)STAGED_LEAST, "a block takes whole ones of the relation");
 _Static_assert((int)MOST_PLACES == (int)STAGED_MOST, "a place is known modulo any block");
 _Static_assert((int)LONG_EDGES == (int)GROUP, "a row of one group needs no carry");

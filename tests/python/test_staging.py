@@ -162,4 +162,4 @@ def test_plan_and_cost():
     back = kernel.cost(graph, direction="backward")
     assert back.traversals == 1
     assert back.edge_buffer_bytes == 0
-    assert back.staging_bytes == 32768 * 4 * 4
+    assert back.staging_bytes == 16384 * 4 * 4
