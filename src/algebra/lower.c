@@ -71,16 +71,19 @@ static Val total(Lower *w, uint32_t k) {
     return value == 1 ? degree : call2(w, "mul", degree, number);
 }
 
-/* min is max through the order-reversing map that loses nothing. Truths are compared as 0 and 1. */
+/* min is max through the order-reversing map that loses nothing. Truths are compared as 0 and 1. -0 ties with 0,
+ * and which of them is met depends on the schedule: the result is 0. */
 static Val extremum(Lower *w, uint32_t k) {
     Val m = at_messages(w, w->lifted[k]);
     if (!m) return 0;
     Dtype d = (Dtype)type(w, m)->dtype;
     if (d == DT_bool) m = build_cast(w->b, m, DT_i32);
-    const char *mirror = dtype_is_float(d) ? "neg" : "not";
-    bool min = w->r->part[k].form == FORM_min;
-    Val v = ir_part(w->b->f, ir_rmax(w->b->f, min ? call1(w, mirror, m) : m, w->map), 0);
-    if (min) v = call1(w, mirror, v);
+    bool real = dtype_is_float(d), min = w->r->part[k].form == FORM_min;
+    Val zero = build_number(w->b, 0);
+    if (min) m = call1(w, real ? "neg" : "not", m);
+    Val v = ir_part(w->b->f, ir_rmax(w->b->f, m, w->map), 0);
+    if (real) v = min ? call2(w, "sub", zero, v) : call2(w, "add", v, zero);
+    else if (min) v = call1(w, "not", v);
     return d == DT_bool ? call2(w, "lt", build_integer(w->b, 0), v) : v;
 }
 

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = REDUCER_MAX_STATE, NUM_ORDERS = 3 };
 
@@ -106,7 +107,7 @@ static bool is_wanted(World *e, const Reducer *r, Part part) {
 /* An integer's least value is as good as -inf. */
 static bool is_neutral(const Reducer *r, uint32_t k, double found, double identity) {
     Dtype d = (Dtype)ir_type(r->lift, r->lift->results.data[k].val)->dtype;
-    if (isnan(identity) || found == identity) return true;
+    if (!r->identity || isnan(identity) || found == identity) return true;
     double least = d == DT_i32 ? -0x1p31 : -0x1p63, most = d == DT_i32 ? 0x1p31 - 1 : 0x1p63;
     return !dtype_is_float(d) && isinf(identity) && found == (identity < 0 ? least : most);
 }
@@ -146,13 +147,13 @@ static bool find_part(Arena *a, Reducer *r, uint32_t k, double identity) {
 static bool find_parts(Arena *a, Reducer *r) {
     Normal w = normal_new(a, "", "", ORDER_none, false);
     Val v[N];
-    if (!normal_results(&w, r->identity, NULL, v)) return false;
+    if (r->identity && !normal_results(&w, r->identity, NULL, v)) return false;
     uint32_t missing = 0;
     for (uint32_t turn = 0; turn < 2; turn++) {
         missing = 0;
         for (uint32_t k = 0; k < r->num_state; k++) {
             double identity = NAN;
-            normal_is_number(&w, v[k], &identity);
+            if (r->identity) normal_is_number(&w, v[k], &identity);
             if (r->part[k].form == FORM_general) missing += !find_part(a, r, k, identity);
         }
     }
@@ -201,4 +202,11 @@ Form proof_find(Arena *scratch, Reducer *r) {
     if (has_truths(r->combine) || !find_parts(scratch, r)) return FORM_general;
     find_mean(scratch, r);
     return whole(r);
+}
+
+Form proof_of_combine(Arena *scratch, const Reducer *r) {
+    Reducer any = *r;
+    any.identity = NULL;
+    memset(any.part, 0, sizeof any.part);
+    return has_truths(r->combine) || !find_parts(scratch, &any) ? FORM_general : whole(&any);
 }

@@ -104,26 +104,35 @@ static bool uses(const Fn *f, Op op) {
     return false;
 }
 
-static const char *describe(Arena *a, const Reducer *r) {
+/* Why there is no proof, where that can be said. */
+static const char *reason(Arena *scratch, const Reducer *r) {
+    Form form = proof_of_combine(scratch, r);
+    if (form != FORM_general)
+        return arena_printf(scratch, "; its combine is %s, whose identity is another one",
+                            form_name(form));
     bool scaled =
         uses(r->combine, OP_exp) && (uses(r->combine, OP_max) || uses(r->combine, OP_where));
+    return scaled ? "; it uses maximum and exp, and is no online softmax, which is "
+                    "(m, l, ..) from (-inf, 0, ..) with m = max(m1, m2) and "
+                    "l = l1 exp(m1 - m) + l2 exp(m2 - m)"
+                  : "";
+}
+
+static const char *describe(Arena *scratch, const Reducer *r) {
+    Arena *a = r->arena;
     if (r->form != FORM_general)
         return arena_printf(a, "accepted: [algebra] reducer '%s' is proven %s: %s", r->name,
                             form_name(r->form), rule(r->form));
     return arena_printf(
         a, "remark: [algebra] reducer '%s' is folded as it is written: no form is proven of it%s",
-        r->name,
-        scaled ? "; it uses maximum and exp, and is no online softmax, which is "
-                 "(m, l, ..) from (-inf, 0, ..) with m = max(m1, m2) and "
-                 "l = l1 exp(m1 - m) + l2 exp(m2 - m)"
-               : "");
+        r->name, reason(scratch, r));
 }
 
 /* The proof, and the flags put to the test. */
 static void find_out(Reducer *r) {
     Arena *scratch = arena_new();
     r->form = proof_find(scratch, r);
-    r->note = describe(r->arena, r);
+    r->note = describe(scratch, r);
     const char *doubt = probe_declarations(scratch, r);
     if (doubt) r->doubt = arena_str(r->arena, doubt);
     if (doubt) log_put(LOG_WARNING, "reducer '%s': %s", r->name, doubt);

@@ -24,5 +24,7 @@ Status reducer_typed(const Reducer *r, const Dtype *dtypes, uint32_t num_dtypes,
 
 /* proof.c: by structure, never by name; identity must be neutral. Gives the form, sets part and mean. */
 Form proof_find(Arena *scratch, Reducer *r);
+/* That of its combine, were its identity the neutral one. */
+Form proof_of_combine(Arena *scratch, const Reducer *r);
 
 #endif

@@ -614,6 +614,11 @@ def test_what_looks_like_a_softmax_and_is_none_is_a_remark():
     assert "declared associative" in found[1].message
 
 
+@pytest.mark.filterwarnings("ignore::tiga.AlgebraWarning")
 def test_a_sum_from_5_is_5_and_the_sum():
-    out = kernel_of(NEAR_MISSES["sum from 5"])(graph=SMALL, edge={"m": np.float64([0, 3, 4, 2, 0, 5, -1])})
+    kernel = kernel_of(NEAR_MISSES["sum from 5"])
+    out = kernel(graph=SMALL, edge={"m": np.float64([0, 3, 4, 2, 0, 5, -1])})
     assert out.tolist() == [5, 12, 7, 9]
+    (found,) = [f for f in kernel.diagnostics if f.stage == "algebra" and "no form is proven" in f.message]
+    assert found.message.endswith("its combine is componentwise-additive, whose identity is another one")
+    assert found.message in kernel.explain()

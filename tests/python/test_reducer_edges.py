@@ -244,3 +244,43 @@ def test_a_strict_reducer_is_another_variant():
     plain = kernel(graph=one_row(len(m)), edge={"m": m})[0]
     kernel.reducer = tg.sum(deterministic=True)
     assert kernel(graph=one_row(len(m)), edge={"m": m})[0] == np.add.accumulate(m)[-1] != plain
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("features", [1, 3, 16, 40])
+def test_an_extremum_of_zeros_is_plus_zero(dtype, features):
+    """Rows of zeros of both signs, in any order: which one a schedule meets first says nothing."""
+    degrees = [1, 1, 2, 2, 5, 33, 100, 17000]
+    row = np.repeat(np.arange(len(degrees)), degrees)
+    graph = tg.Graph.from_coo(np.zeros(len(row), int), row, num_src=1, num_dst=len(degrees))
+    sign = np.random.default_rng(features).random((len(row), features)) < 0.5
+    sign[:6] = np.array([0, 1, 0, 1, 1, 0])[:, None]
+    m = torch.from_numpy(np.where(sign, -0.0, 0.0)).to(dtype).requires_grad_()
+    for by in (tg.max(), tg.min()):
+        kernel = kernel_of(by, ["m"])
+        y, reference = kernel(graph=graph, edge={"m": m}), kernel.reference(graph=graph, edge={"m": m})
+        assert (y == 0).all() and not (torch.signbit(y).any() or torch.signbit(reference).any())
+    share = torch.autograd.grad(y.sum(), m)[0].to(torch.float64)
+    want = torch.from_numpy(1 / np.repeat(degrees, degrees))[:, None].to(dtype).to(torch.float64)
+    assert torch.allclose(share, want.expand_as(share), rtol=1e-2)
+
+
+@pytest.mark.parametrize("by, of", [(tg.var(), torch.var), (tg.std(), torch.std)], ids=["var", "std"])
+def test_variance_of_one_message(by, of):
+    """0, with derivatives of every order that are 0, as torch's; the unbiased one is NaN, and gradient 0."""
+    graph = tg.Graph.from_coo([0, 1, 2, 0], [0, 0, 1, 0], num_src=3, num_dst=3)
+    m = torch.tensor([1.0, 2.5, 3.0, 0.5], dtype=torch.float64, requires_grad=True)
+    biased = kernel_of(by, ["m"])
+
+    def run(m):
+        return biased(graph=graph, edge={"m": m})[:2]
+
+    first, second = torch.autograd.grad(run(m).sum(), m, create_graph=True)[0], run(m)
+    one = m[2:3]
+    (due,) = torch.autograd.grad(of(one, 0, unbiased=False), one)
+    assert second[1] == of(one, 0, unbiased=False) == 0 and first[2] == due[0] == 0
+    assert torch.autograd.gradcheck(run, m) and torch.autograd.gradgradcheck(run, m)
+    unbiased = kernel_of(getattr(tg, of.__name__)(unbiased=True), ["m"])
+    y = unbiased(graph=graph, edge={"m": m})
+    assert torch.isnan(y[1]) and torch.allclose(y[0], of(m[[0, 1, 3]]))
+    assert torch.autograd.grad(y[1], m)[0].tolist() == [0, 0, 0, 0]
