@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import tiga as tg
 import torch
@@ -98,3 +100,16 @@ def test_memory():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) < 256 << 20
+
+
+@pytest.mark.skipif("TIGA_TEST_HUGE" not in os.environ, reason="17 GB and a minute: TIGA_TEST_HUGE=1 runs it")
+def test_more_than_two_to_the_31_edges():
+    nodes, degree = 4, (1 << 29) + 2
+    graph = tg.Graph.regular(nodes, degree)
+    assert graph.num_edges == (1 << 31) + 8 and graph.in_degree().tolist() == [degree] * nodes
+    x = np.array([1, 10, 100, 1000], np.int32)
+    first = np.arange(nodes) * degree % nodes  # where a row's sources start
+    counts = np.array([[degree // 4 + ((s - f) % nodes < degree % nodes) for s in range(nodes)] for f in first])
+    assert tg.formula("out = sum(src.x)")(graph=graph, src={"x": x}).tolist() == (counts @ x.astype(np.int64)).tolist()
+    largest = tg.formula("out = argmax(src.x)")(graph=graph, src={"x": x.astype(np.float64)})
+    assert largest.tolist() == [i * degree + (3 - f) % nodes for i, f in enumerate(first)]
