@@ -206,6 +206,26 @@ static void residual_names_step_aside(void **state) {
     world_close(&w);
 }
 
+static void a_slice_alone_is_kept(void **state) {
+    (void)state;
+    World w;
+    world_number(&w, 0);
+    P program = program_new(&w, "f"), *p = &program;
+    Val sum = SUM(SRC(in(p, "x", p->V, 1, 3)));
+    OUT("y", ir_exp(p->f, ir_slice(p->f, sum, (int64_t[]){1, 1, 1})));
+    Fn *joint = differentiate(p->f, false);
+    Split s = split_keeping(joint, p->f);
+    assert_int_equal(s.num_residuals, 1);
+    const Binding *b = &s.forward->results.data[s.forward->results.len - 1];
+    assert_int_equal(type_numel(ir_type(s.forward, b->val)), 1);
+    check_halves(&w, "a slice", joint, p->f);
+    ir_free(p->f);
+    ir_free(joint);
+    ir_free(s.forward);
+    ir_free(s.backward);
+    world_close(&w);
+}
+
 /* ---- rules one by one ---- */
 
 /* A function with x, y, z : f64 @ V, c : i1 @ V, n : i64 @ V, b : f32 @ V. */
@@ -474,6 +494,7 @@ int main(void) {
         cmocka_unit_test(halves_make_the_whole),
         cmocka_unit_test(residuals_are_what_a_traversal_would_cost),
         cmocka_unit_test(residual_names_step_aside),
+        cmocka_unit_test(a_slice_alone_is_kept),
         cmocka_unit_test(later_cotangents_are_late),
         cmocka_unit_test(kept_results_cotangents_are_early),
     };
