@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from . import arrays, tensors
-from .expressions import NOWHERE, VIEWS, Call, Operation, Part, express
-from .programs import Program
+from .expressions import NOWHERE, VIEWS, Call, Gradient, Operation, Part, express
 from .tensors import Tensor
 
 __all__ = ["JointPlan", "grad", "joint_plan", "value_and_grad"]
@@ -27,8 +26,9 @@ def grad(
     to each of a tuple, which gives a tuple. Gradients are tensors: differentiable, and run when a value is
     needed. An input that output does not depend on is a ValueError, or gives None with allow_unused.
 
-    checkpoint: "save" starts from the values of what ran already, "recompute" computes them again within the
-    gradient, "auto" leaves that to Tiga (today: as "save")."""
+    checkpoint: "save" starts from the values of what ran already and from what kernels left for their gradients,
+    one value a node each; "recompute" computes all of it again within the gradient, and lets a kernel that has not
+    run yet leave nothing; "auto" leaves that to Tiga (today: as "save")."""
     several = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     _check(output, several, checkpoint)
     found = _Sweep(output, several, checkpoint == "recompute").run(_cotangent(output, grad_output))
@@ -49,6 +49,10 @@ def _check(output: Any, inputs: tuple[Any, ...], checkpoint: str) -> None:
             raise TypeError(f"{what} is {type(x).__name__}, expected a tg.Tensor")
     if not output.dtype.is_float:
         raise TypeError(f"output has dtype {output.dtype.name}: gradients flow through floats alone")
+    _check_checkpoint(checkpoint)
+
+
+def _check_checkpoint(checkpoint: Any) -> None:
     if checkpoint not in _CHECKPOINTS:
         raise ValueError(f"checkpoint is {checkpoint!r}, expected one of {', '.join(_CHECKPOINTS)}")
 
@@ -111,23 +115,29 @@ class _Sweep:
 
     def _through_expression(self, t: Tensor) -> None:
         program, leaves = express(t, t._node, self._ends)
-        self._add(program, NOWHERE, leaves, (0,), (self._cotangents[id(t)],))
+        self._add(Call(program, NOWHERE, leaves), (0,), (self._cotangents[id(t)],))
 
     def _through_call(self, call: Call) -> None:
         given = {p._node.index: self._cotangents[id(p)] for p in self._parts[id(call)] if id(p) in self._cotangents}
         if given:
             used = tuple(sorted(given))
-            self._add(call.program, call.graph, call.args, used, tuple(given[k] for k in used))
+            if self._recompute and call.results is None:
+                call.followed = ()
+            self._add(call, used, tuple(given[k] for k in used))
 
-    def _add(
-        self, program: Program, graph: Any, args: tuple[Any, ...], used: tuple[int, ...], cotangents: tuple[Tensor, ...]
-    ) -> None:
+    def _add(self, of: Call, used: tuple[int, ...], cotangents: tuple[Tensor, ...]) -> None:
         """Adds what a block's arguments get to their cotangents."""
+        program, args = of.program, of.args
         floats = set(program.differentiable())
         wrt = tuple(k for k, a in enumerate(args) if k in floats and isinstance(a, Tensor) and id(a) in self._leads)
         if not wrt:
             return
-        for k, g in zip(wrt, tensors.call(program.grad(used, wrt), graph, args + cotangents)):
+        whole = program.grad(used, wrt)
+        if of.followed and used == program.float_results and not self._recompute:
+            made: Call = Gradient(whole, of, cotangents, wrt)
+        else:
+            made = Call(whole, of.graph, args + cotangents)
+        for k, g in zip(wrt, tensors.parts(made)):
             before = self._cotangents.get(id(args[k]))
             self._cotangents[id(args[k])] = g if before is None else before + g
 
@@ -163,9 +173,11 @@ def _ordered(output: Tensor) -> list[Any]:
 # ---- of functions ----
 
 
-def value_and_grad(fn: Callable[..., Any]) -> Callable[..., Any]:
+def value_and_grad(fn: Callable[..., Any], *, checkpoint: str = "auto") -> Callable[..., Any]:
     """A function that gives (fn(*inputs), its gradient with respect to the inputs): one input in, one gradient
-    out; several, or one tuple, give a tuple. fn gives one number; keyword arguments go to it as they are."""
+    out; several, or one tuple, give a tuple. fn gives one number; keyword arguments go to it as they are.
+    checkpoint is grad's."""
+    _check_checkpoint(checkpoint)
 
     def call(*inputs: Any, **kwargs: Any) -> tuple[Tensor, Any]:
         packed = len(inputs) == 1 and isinstance(inputs[0], (tuple, list))
@@ -179,7 +191,7 @@ def value_and_grad(fn: Callable[..., Any]) -> Callable[..., Any]:
         value = fn(followed, **kwargs) if packed else fn(*followed, **kwargs)
         if not isinstance(value, Tensor):
             raise TypeError(f"value_and_grad: the function gives {type(value).__name__}, expected a tg.Tensor")
-        gradients = grad(value, followed)
+        gradients = grad(value, followed, checkpoint=checkpoint)
         return value, gradients if packed or len(given) > 1 else gradients[0]
 
     return call

@@ -47,26 +47,65 @@ class Operation:
 
 
 class Call:
-    """A program on a graph and arrays, among them tensors; it runs once, for all of its parts."""
+    """A program on a graph and arrays, among them tensors; it runs once, for all of its parts. Where arguments are
+    followed by gradients, it runs the forward half, whose residuals lie behind the results."""
 
-    __slots__ = ("args", "graph", "program", "results", "size")
+    __slots__ = ("args", "followed", "graph", "program", "ran", "results", "size")
 
-    def __init__(self, program: Program, graph: Graph, args: tuple[Any, ...]) -> None:
+    def __init__(
+        self, program: Program, graph: Graph, args: tuple[Any, ...], followed: tuple[int, ...] = ()
+    ) -> None:
         self.program = program
         self.graph = graph
         self.args = args
+        self.followed = followed
         self.size = within(args)
+        self.ran = program
         self.results: tuple[Any, ...] | None = None
 
     def run(self) -> tuple[Any, ...]:
-        """The results."""
+        """The results, and residuals."""
         if self.results is None:
-            given = tuple([a.numpy() if isinstance(a, Operand) else a for a in self.args])
+            self.ran, args = self._runs()
+            takes = self.ran.takes  # a gradient may do without a value that then need not be computed
+            given = tuple([a.numpy() if isinstance(a, Operand) and k in takes else a for k, a in enumerate(args)])
             try:
-                self.results = self.program.run(self.graph, given, empty, threads.count(None))
+                self.results = self.ran.run(self.graph, given, empty, threads.count(None))
             except IndexError as error:
                 raise IndexError(_unnamed(str(error)) if self.graph is NOWHERE else str(error)) from None
         return self.results
+
+    def _runs(self) -> tuple[Program, tuple[Any, ...]]:
+        followed = self.followed  # which another thread's gradient may empty
+        return (self.program.halves(followed).forward if followed else self.program), self.args
+
+
+class Gradient(Call):
+    """The gradient of all float results of a call with respect to some arguments: program is that of the whole
+    derivative, which is what further gradients are taken of; where the call left residuals, the backward half runs."""
+
+    __slots__ = ("of", "wrt")
+
+    def __init__(self, program: Program, of: Call, cotangents: tuple[Any, ...], wrt: tuple[int, ...]) -> None:
+        super().__init__(program, of.graph, of.args + cotangents)
+        self.of: Call | None = of
+        self.wrt = wrt
+
+    def run(self) -> tuple[Any, ...]:
+        """The gradients."""
+        results = super().run()
+        self.of = None  # residuals are kept no longer than they are needed
+        return results
+
+    def _runs(self) -> tuple[Program, tuple[Any, ...]]:
+        of = self.of
+        if of is None or not set(self.wrt) <= set(of.followed):
+            return super()._runs()
+        followed, forward = of.followed, of.program
+        residuals = of.run()[len(forward.results) :] if forward.halves(followed).residuals else ()
+        if not residuals:
+            return super()._runs()
+        return forward.backward(followed, self.wrt), self.args + residuals
 
 
 def _unnamed(message: str) -> str:
@@ -202,7 +241,7 @@ def realize(t: Any) -> None:
     if node is None:  # another thread was first
         return
     if isinstance(node, Part):
-        data, t._program = node.call.run()[node.index], node.call.program
+        data, t._program = node.call.run()[node.index], node.call.ran
     elif node.name in VIEWS:
         data = VIEWS[node.name](node.args[0].numpy(), node.ints, t._shape)
     else:

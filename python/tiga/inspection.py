@@ -9,6 +9,7 @@ from typing import Any
 
 from . import arrays
 from .graph import Graph
+from .programs import nbytes
 
 __all__ = ["AnalysisFinding", "CacheInfo", "Cost", "MachineSchedule", "Variant"]
 
@@ -53,6 +54,7 @@ class Cost:
     staging_bytes: int
     edge_buffer_bytes: int
     node_buffer_bytes: int
+    residual_bytes: int = 0
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(*(getattr(self, f) + getattr(other, f) for f in Cost.__dataclass_fields__))
@@ -191,9 +193,9 @@ class Inspectable:
         program = self._last().program
         if direction == "forward":
             return Cost(*program.handle.cost(graph._handle))
-        forward, backward = program.halves(program.differentiable())
-        cost = Cost(*backward.handle.cost(graph._handle))
-        return cost if direction == "backward" else cost + Cost(*forward.handle.cost(graph._handle))
+        halves = program.halves(program.differentiable())
+        cost = Cost(*halves.backward.handle.cost(graph._handle), sum(nbytes(graph, e) for e in halves.residuals))
+        return cost if direction == "backward" else cost + Cost(*halves.forward.handle.cost(graph._handle))
 
 
 def _one_of(handle: Any, what: str, known: tuple[str, ...], named: str) -> str:

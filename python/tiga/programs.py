@@ -41,6 +41,11 @@ def rows(graph: Graph, role: int) -> tuple[int, ...]:
     return graph._rows[role]
 
 
+def nbytes(graph: Graph, end: End) -> int:
+    """The size of an array at this end."""
+    return math.prod(rows(graph, end.role) + end.shape) * dtypes.BY_CODE[end.dtype].itemsize
+
+
 class Program:
     """A tg_program whose dtypes and feature shapes are known. Immutable; derivatives are cached.
 
@@ -55,12 +60,13 @@ class Program:
         self.inputs = tuple(needed[n] for n in self.input_names if n in needed)
         self.results = tuple(given[n] for n in (given if results is None else results))
         self.float_results = tuple(k for k, e in enumerate(self.results) if dtypes.BY_CODE[e.dtype].is_float)
-        self._takes = tuple(k for k, n in enumerate(self.input_names) if n in needed)
-        self._all = len(self._takes) == len(self.input_names)
+        self.takes = tuple(k for k, n in enumerate(self.input_names) if n in needed)
+        self._all = len(self.takes) == len(self.input_names)
         self._names = tuple(e.name for e in self.inputs + self.results)
         self._makes = tuple((e.role, e.shape, e.dtype) for e in self.results)
         self._grads: dict[Any, Program] = {}
         self._halves: dict[Any, Halves] = {}
+        self._backward: dict[Any, Program] = {}
 
     def run(self, graph: Graph, arrays: Arrays, empty: Empty, count: int) -> Arrays:
         """Computes the results into new memory, on count threads (0: the default)."""
@@ -72,7 +78,7 @@ class Program:
 
     def _run(self, run: Any, graph: Graph, arrays: Arrays, empty: Empty, count: int) -> Arrays:
         if not self._all:
-            arrays = tuple([arrays[k] for k in self._takes])
+            arrays = tuple([arrays[k] for k in self.takes])
         try:
             outs = tuple([empty(graph._rows[role] + shape, dtype) for role, shape, dtype in self._makes])
         except (MemoryError, RuntimeError):  # NumPy's, torch's
@@ -82,7 +88,7 @@ class Program:
 
     def _too_large(self, graph: Graph) -> MemoryError:
         """Names the largest result."""
-        sizes = {e.name: math.prod(rows(graph, e.role) + e.shape) * dtypes.BY_CODE[e.dtype].itemsize for e in self.results}
+        sizes = {e.name: nbytes(graph, e) for e in self.results}
         largest = max(self.results, key=lambda e: sizes[e.name])
         shape = rows(graph, largest.role) + largest.shape
         return MemoryError(f"out of memory: result '{largest.name}' of shape {shape} takes {sizes[largest.name]} bytes")
@@ -91,7 +97,7 @@ class Program:
 
     def differentiable(self) -> tuple[int, ...]:
         """Numbers of the inputs of a float dtype."""
-        return tuple(k for k, e in zip(self._takes, self.inputs) if dtypes.BY_CODE[e.dtype].is_float)
+        return tuple(k for k, e in zip(self.takes, self.inputs) if dtypes.BY_CODE[e.dtype].is_float)
 
     def grad(self, outs: tuple[int, ...], wrt: tuple[int, ...]) -> Program:
         """The gradient of the results numbered in outs, whose cotangents are further inputs, with respect
@@ -113,6 +119,14 @@ class Program:
         if wrt not in self._halves:
             self._halves[wrt] = _split(self, self.grad(self.float_results, wrt))
         return self._halves[wrt]
+
+    def backward(self, followed: tuple[int, ...], wrt: tuple[int, ...]) -> Program:
+        """The backward half of halves(followed) with the gradients of wrt alone."""
+        if (followed, wrt) not in self._backward:
+            half = self.halves(followed).backward
+            names = [half.results[followed.index(k)].name for k in wrt]
+            self._backward[followed, wrt] = Program(half.handle, half.input_names, names)
+        return self._backward[followed, wrt]
 
 
 _MOST_KEPT = 512
@@ -136,6 +150,7 @@ class Halves(NamedTuple):
 
     forward: Program
     backward: Program
+    residuals: tuple[End, ...]
 
 
 def _split(program: Program, joint: Program) -> Halves:
@@ -143,7 +158,8 @@ def _split(program: Program, joint: Program) -> Halves:
     first, second = joint.handle.split(" ".join(keep))
     residuals = [e[0] for e in first.results() if e[0] not in keep]
     forward = Program(first, program.input_names, keep + residuals)
-    return Halves(forward, Program(second, (*joint.input_names, *residuals), [e.name for e in joint.results]))
+    backward = Program(second, (*joint.input_names, *residuals), [e.name for e in joint.results])
+    return Halves(forward, backward, forward.results[len(keep) :])
 
 
 def _added(kind: str, names: list[str], before: Any, after: Any) -> list[str]:

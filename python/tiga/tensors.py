@@ -78,14 +78,22 @@ def _is_tracked(args: tuple[Any, ...]) -> bool:
 
 def call(program: Program, graph: Graph, args: tuple[Any, ...]) -> tuple[Tensor, ...]:
     """A program on tensors, deferred; arguments that do not fit are refused at once."""
-    made = Call(program, graph, args)
+    followed: tuple[int, ...] = ()
+    if program.float_results and _is_tracked(args):
+        followed = tuple(k for k in program.differentiable() if _is_tracked(args[k : k + 1]))
+    made = Call(program, graph, args, followed)
     for end, a in zip(program.inputs, args):
         if hasattr(a, "shape") and tuple(a.shape) != rows(graph, end.role) + end.shape:
             made.run()
-    tracked = _is_tracked(args)
+    return parts(made)
+
+
+def parts(made: Call) -> tuple[Tensor, ...]:
+    """The results of a call, deferred."""
+    tracked = _is_tracked(made.args)
     return tuple(
-        _make(None, None, rows(graph, e.role) + e.shape, dtypes.BY_CODE[e.dtype], Part(made, k), tracked)
-        for k, e in enumerate(program.results)
+        _make(None, None, rows(made.graph, e.role) + e.shape, dtypes.BY_CODE[e.dtype], Part(made, k), tracked)
+        for k, e in enumerate(made.program.results)
     )
 
 

@@ -72,6 +72,139 @@ def compare(got, want):
             np.testing.assert_allclose(g.numpy(), w.detach().numpy(), rtol=1e-9, atol=1e-12)
 
 
+# ---- what kernels leave for their gradients ----
+
+
+class Attention(tg.MessagePassing):
+    reducer = tg.online_softmax(empty=0)
+
+    def edge(self, src, dst, edge):
+        return self.reducer((src.x * dst.x).sum(-1, keepdim=True), edge.w * src.x)
+
+
+def reduced_by(reducer):
+    class Reduced(tg.MessagePassing):
+        def edge(self, src, dst, edge):
+            return edge.w * src.x * dst.x
+
+    Reduced.reducer = reducer
+    return Reduced
+
+
+LEAVING = {
+    "attention": Attention,
+    "max": reduced_by(tg.max(empty=0)),
+    "logsumexp": reduced_by(tg.logsumexp(empty=0)),
+    "std": reduced_by(tg.std(empty=0)),
+    "prod": reduced_by(tg.prod()),
+    "several": reduced_by(tg.multi(mean=tg.mean(empty=0), max=tg.max(empty=0))),
+}
+
+
+def gradients(kernel, graph, checkpoint, wrt="xw", run_first=True):
+    rng = np.random.default_rng(7)
+    x = tg.tensor(rng.standard_normal((graph.num_src, 6)), requires_grad=True)
+    w = tg.tensor(rng.standard_normal((graph.num_edges, 1)), requires_grad=True)
+    out = kernel()(graph=graph, ndata={"x": x}, edge={"w": w})
+    parts = list(out.values()) if isinstance(out, dict) else [out]
+    if run_first:
+        for t in parts:
+            t.numpy()
+    loss = sum((t * t).sum() for t in parts)
+    got = tg.autograd.grad(loss, [{"x": x, "w": w}[c] for c in wrt], checkpoint=checkpoint)
+    return parts[0], got, (x, w)
+
+
+@pytest.mark.parametrize("name", LEAVING)
+@pytest.mark.parametrize("wrt", ["xw", "x", "w"])
+def test_same_bits_from_residuals(name, wrt, hub):
+    first, got, _ = gradients(LEAVING[name], hub, "save", wrt)
+    _, again, _ = gradients(LEAVING[name], hub, "recompute", wrt, run_first=False)
+    for g, a in zip(got, again):
+        assert np.array_equal(g.numpy(), a.numpy(), equal_nan=True)
+        assert ("res.0" in g.mlir()) == (name != "prod") and "res.0" not in a.mlir()  # a product's parts lie at edges
+    assert ("res.0" in first.mlir()) == (name != "prod")
+
+
+def test_residuals_are_node_sized():
+    graph = tg.Graph.regular(50, 9)
+    out, (g, _), _ = gradients(Attention, graph, "save")
+    residuals = out._node.call.results[1:]
+    assert residuals and all(r.shape[0] == 50 for r in residuals)
+    kernel, fields = Attention(), {"x": tg.ones(50, 6, dtype=tg.float64, requires_grad=True)}
+    kernel(graph=graph, ndata=fields, edge={"w": tg.ones(450, 1, dtype=tg.float64)})
+    for direction in ("backward", "both"):
+        assert kernel.cost(graph, direction).residual_bytes == sum(r.nbytes for r in residuals)
+    assert kernel.cost(graph).residual_bytes == 0
+    assert g.numpy().shape == (50, 6)
+
+
+def test_nothing_to_leave():
+    """Where a gradient takes nothing from the forward pass, it does not run that."""
+
+    class Sum(tg.MessagePassing):
+        def edge(self, src, dst, edge):
+            return tg.relu(src.x)
+
+    x = tg.tensor(A[:, :2] @ W_[:2], requires_grad=True)
+    out = Sum()(graph=RING, ndata={"x": x})
+    g = tg.autograd.grad(out, x, grad_output=tg.ones(3, 2, dtype=tg.float64))
+    degree = np.array([2, 1, 1])[:, None]  # how many edges leave a node
+    assert np.array_equal(g.numpy(), degree * (x.numpy() > 0)) and not out.has_value
+    assert out._node.call.results is None
+
+
+def test_recomputing_leaves_nothing():
+    out, (g, _), _ = gradients(Attention, RING, "recompute", run_first=False)
+    g.numpy()
+    assert len(out._node.call.run()) == 1
+
+
+@pytest.mark.parametrize("name", LEAVING)
+def test_second_order_after_residuals(name):
+    def second(checkpoint):
+        _, got, inputs = gradients(LEAVING[name], RING, checkpoint)
+        for g in got:
+            g.numpy()
+        return tg.autograd.grad(sum((g * g).sum() for g in got), list(inputs), checkpoint=checkpoint)
+
+    for s, r in zip(second("save"), second("recompute")):
+        np.testing.assert_allclose(s.numpy(), r.numpy(), rtol=1e-12, atol=1e-12)
+
+
+def test_some_of_several_results():
+    x = tg.tensor(RNG.standard_normal((3, 2)), requires_grad=True)
+    w = tg.ones(4, 1, dtype=tg.float64)
+
+    def grad(checkpoint):
+        out = LEAVING["several"]()(graph=RING, ndata={"x": x}, edge={"w": w})
+        return tg.autograd.grad(out["max"].sum(), x, checkpoint=checkpoint).numpy()
+
+    assert np.array_equal(grad("save"), grad("recompute"))
+
+
+def test_a_deep_stack():
+    def grad(checkpoint):
+        x = tg.tensor(RNG_X, requires_grad=True)
+        h = x
+        for _ in range(40):
+            h = Attention()(graph=RING, ndata={"x": h}, edge={"w": tg.ones(4, 1, dtype=tg.float64)}) + x * 0.5
+        return tg.autograd.grad(h.sum(), x, checkpoint=checkpoint).numpy()
+
+    assert np.array_equal(grad("save"), grad("recompute"))
+
+
+RNG_X = np.random.default_rng(3).standard_normal((3, 4))
+
+
+def test_value_and_grad_takes_checkpoint():
+    f = lambda x: (kernel(x, tg.ones(4, 1, dtype=tg.float64)) ** 2).sum()  # noqa: E731
+    values = [tg.autograd.value_and_grad(f, checkpoint=c)(tg.tensor(A))[1].numpy() for c in ("save", "recompute")]
+    assert np.array_equal(*values)
+    with pytest.raises(ValueError, match="checkpoint is 'never', expected one of auto, save, recompute"):
+        tg.autograd.value_and_grad(f, checkpoint="never")
+
+
 def test_formulas():
     layer = tg.formula("h = relu(sum(edge.w * src(node.x @ W)))\nout = mean(src(h))\nextra = h * 2")
     x, w, W = tg.tensor(A, requires_grad=True), tg.tensor(RNG.uniform(size=(4, 1))), tg.tensor(W_, requires_grad=True)
