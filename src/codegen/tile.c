@@ -186,8 +186,26 @@ typedef struct {
     V number, count;
 } Group;
 
+/* How many of the group's edges are true: of their bits, not by a tree of integers. */
+static V count_truths(Emit *e, Val x, int64_t i, const Group *g) {
+    LLVMTypeRef half = LLVMIntTypeInContext(e->context, EDGE_LANES);
+    V bits = LLVMConstInt(e->i32, 0, false);
+    for (unsigned k = 0; k < 2; k++) {
+        V at = emit_add(e, g->number, emit_i64(e, k * EDGE_LANES));
+        V inside = mask_from(e, g->count, k * EDGE_LANES);
+        V lanes = LLVMBuildAnd(e->builder, take_lanes(e, x, i, at), inside, "");
+        lanes = LLVMBuildBitCast(e->builder, lanes, half, "");
+        lanes = LLVMBuildZExt(e->builder, lanes, e->i32, "");
+        V place = LLVMConstInt(e->i32, k * EDGE_LANES, false);
+        bits = LLVMBuildOr(e->builder, bits, LLVMBuildShl(e->builder, lanes, place, ""), "");
+    }
+    return LLVMBuildZExt(e->builder, emit_call(e, "llvm.ctpop", &e->i32, 1, &bits, 1), e->i64, "");
+}
+
 static V group_element(Emit *e, int64_t i, void *ctx) {
     const Group *g = ctx;
+    Val x = ir_arg(e->f, g->a->anchor, 0);
+    if (ir_type(e->f, x)->dtype == DT_bool) return count_truths(e, x, i, g);
     return group_tree(e, tile_group_lanes(e, g->a, i, g->number, g->count), 1);
 }
 

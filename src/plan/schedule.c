@@ -12,9 +12,10 @@
 #include <string.h>
 
 enum {
-    MIN_LANES = 4,    /* features that fill a vector well enough */
-    FEW_FEATURES = 8, /* of a value that edge lanes hold: each is code of its own */
-    FEW_VECTORS = 256 /* of all values together */
+    MIN_LANES = 4,     /* features that fill a vector well enough */
+    FEW_FEATURES = 8,  /* of a value that edge lanes hold: each is code of its own */
+    FEW_VECTORS = 256, /* of a phase's values together */
+    MOST_VECTORS = 768 /* of all phases' */
 };
 
 static const char *const names[NUM_SCHEDULES] = {"narrow", "feature-lanes", "edge-lanes",
@@ -58,7 +59,7 @@ static bool has_no_lanes(Op op) { return op == OP_row_scan || op == OP_take || o
 static int64_t lanes_width(Arena *a, const Kernel *k) {
     const Fn *f = k->body;
     uint8_t *in_lanes = ARENA_ARRAY(a, uint8_t, ir_count(f));
-    int64_t most = 0, sum = 0;
+    int64_t most = 0, sum = 0, *of_phase = ARENA_ARRAY(a, int64_t, k->num_phases + 1);
     mark_lanes(k, in_lanes);
     for (Val v = 1; v < ir_count(f); v++) {
         bool of_rows = k->map == MAP_NONE && op_is_reduction(ir_op(f, v));
@@ -68,8 +69,9 @@ static int64_t lanes_width(Arena *a, const Kernel *k) {
         if (n < 0 || n > FEW_FEATURES) return INT64_MAX;
         if (n > most) most = n;
         sum += n;
+        if ((of_phase[k->place[v].phase] += n) > FEW_VECTORS) return INT64_MAX;
     }
-    return sum > FEW_VECTORS ? INT64_MAX : most;
+    return sum > MOST_VECTORS ? INT64_MAX : most;
 }
 
 static bool is_wide(const Kernel *k) {
