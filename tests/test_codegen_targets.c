@@ -14,8 +14,12 @@ static char message[1000];
 static const uint8_t dense[64];
 
 static CompileRequest request_of(const Kernel *k, const char *cpu) {
-    return (CompileRequest){
-        .kernel = k, .cpu = cpu, .features = "", .layout = dense, .split = true, .prefetch = true};
+    return (CompileRequest){.kernel = k,
+                            .cpu = cpu,
+                            .features = "",
+                            .layout = dense,
+                            .split = !k->whole_rows,
+                            .prefetch = true};
 }
 
 static void check_image(const char *what, const Kernel *k, const char *cpu) {
