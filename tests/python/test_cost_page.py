@@ -26,7 +26,7 @@ N, E = 3, 5
         ("out = sum(src.x)", 4 * E),
         ("out = sum(exp(edge.x))", 8 * E),
         ("out = sum(edge.x > 0)", 8 * E),
-        ("out = max(edge.x)", 8 * E),
+        ("out = max(edge.x)", 8 * E + 4 * N),
         ("out = softmax(sum(edge.x, axis=-1), edge.x)", (4 + 4 + 8) * E),
         ("out = sum(sum(edge.x, axis=-1))", (4 + 1) * E),
         ("out = sum(exp(edge.x @ W))", (2 * 4 * 2 + 2 + 2) * E),
