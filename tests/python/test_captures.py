@@ -112,8 +112,13 @@ def test_numbers_in_a_static_param_keep_their_kind():
     x = np.array([3, 4, 5])
     dtypes = [Scaled()(graph=RING, src={"x": x}, p=(number,)).dtype for number in (1, 1.0, 2)]
     assert dtypes == [np.int64, np.float32, np.int64]
-    signs = [Scaled()(graph=RING, src={"x": np.ones(3)}, p=(zero,)) for zero in (0.0, -0.0)]
-    assert [np.signbit(y[0]) for y in signs] == [False, True]
+
+    class Divided(Scaled):
+        def edge(self, src, dst, edge, p):
+            return src.x / p[0]
+
+    signs = [Divided()(graph=RING, src={"x": np.ones(3)}, p=(zero,))[0] for zero in (0.0, -0.0)]
+    assert signs == [np.inf, -np.inf]
 
 
 def test_a_default_that_is_gone_traces_again():
