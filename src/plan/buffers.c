@@ -29,6 +29,13 @@ typedef struct {
 
 static int after(int time) { return time % 2 == 0 ? time + 1 : time; }
 
+/* A sum by blocks is there when all rows are done; one beside a fold of nodes, when its row is gone. */
+static bool is_late(const Pass *q, int32_t anchor) {
+    const Anchor *a = &q->p->anchors.data[anchor];
+    Map m = q->p->cores.data[q->p->core_of[anchor]].map;
+    return a->staged || (m != MAP_NONE && map_is_all(m) && anchor_is_free(q->f, a));
+}
+
 static int position(const Pass *q, const int *pos, Val v) {
     const Node *n = ir_node(q->f, v);
     int32_t a = q->p->anchor_of[v];
@@ -36,10 +43,8 @@ static int position(const Pass *q, const int *pos, Val v) {
     if (is_leaf((Op)n->op)) return -1;
     int t = -1;
     for (uint32_t k = 0; k < n->num_args; k++) {
-        int32_t of =
-            q->p->anchor_of[n->args[k]]; /* a sum by blocks is there when all rows are done */
-        bool staged = of >= 0 && q->p->anchors.data[of].staged;
-        int known = staged ? after(pos[n->args[k]]) : pos[n->args[k]];
+        int32_t of = q->p->anchor_of[n->args[k]];
+        int known = of >= 0 && is_late(q, of) ? after(pos[n->args[k]]) : pos[n->args[k]];
         if (t < known) t = known;
     }
     return n->op == OP_gather || is_large(q->f, v) ? after(t) : t;
