@@ -626,7 +626,7 @@ static void emit_nothing(Emit *e) {
 
 void kernel_emit(Emit *e) {
     if (has_row_work(e)) emit_rows(e);
-    if (e->request->split) {
+    if (e->request->split && !e->kernel->whole_rows) {
         emit_begin(e);
         emit_part(e);
         emit_merge(e);

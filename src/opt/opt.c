@@ -13,6 +13,8 @@ const Pass opt_passes[] = {
     {"hoist", opt_hoist, "f(gather a, gather b) becomes gather(f(a, b)) where that pays", true},
     {"move", opt_move, "linear work leaves sums along maps and products with concatenations",
      false},
+    {"guard", opt_guard, "what a gather takes is 1 where no edge meets it", true},
+    {"unguard", opt_unguard, "undoes guard where no work moved off the edges", true},
     {"prepare", opt_prepare,
      "what every program passes before plan or interp: all of these, in order", false},
     {NULL, NULL, NULL, false},
@@ -30,7 +32,10 @@ const char *const opt_prepare_passes[] = {"clean", "rows", "move", "hoist",
                                           "clean", "rows", "fma",  NULL};
 
 bool opt_is_on(const char *name) {
-    return !debug_has("OFF", "move") || (strcmp(name, "hoist") && strcmp(name, "move"));
+    static const char *const moves[] = {"hoist", "move", "guard", "unguard"};
+    bool is_move = false;
+    for (size_t k = 0; k < sizeof moves / sizeof *moves; k++) is_move |= !strcmp(name, moves[k]);
+    return !is_move || !debug_has("OFF", "move");
 }
 
 static Fn *run_named(Arena *takes, const Fn *f, const char *const *names) {
@@ -47,7 +52,7 @@ static Fn *run_named(Arena *takes, const Fn *f, const char *const *names) {
 }
 
 Fn *opt_before_vjp(Arena *takes, const Fn *f) {
-    static const char *const names[] = {"move", "hoist", NULL};
+    static const char *const names[] = {"guard", "move", "hoist", "unguard", NULL};
     return run_named(takes, f, names);
 }
 

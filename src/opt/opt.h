@@ -31,6 +31,9 @@ Fn *opt_hoist(Arena *takes, const Fn *f);
 /* Linear maps, factors and terms of a row leave its sums, guarded where it is empty; a product with a
  * concatenation is split where hoist moves a part. Breaks the order of float sums. */
 Fn *opt_move(Arena *takes, const Fn *f);
+/* Around the two in a program that is about to be differentiated: elements that no edge meets take part in nothing. */
+Fn *opt_guard(Arena *takes, const Fn *f);
+Fn *opt_unguard(Arena *takes, const Fn *f);
 /* What every program passes through before it is planned or interpreted. */
 Fn *opt_prepare(Arena *takes, const Fn *f);
 extern const char *const opt_prepare_passes[]; /* in order; the last is NULL */

@@ -8,4 +8,4 @@ module {
   }
 }
 // out:
-// %s: no pass 'nothing' (there are: clean, fma, rows, hoist, move, prepare)
+// %s: no pass 'nothing' (there are: clean, fma, rows, hoist, move, guard, unguard, prepare)

@@ -1,6 +1,7 @@
 """Derivatives through torch: against differences, against torch's own, and how autograd is used."""
 
 import gc
+import math
 
 import numpy as np
 import pytest
@@ -280,3 +281,48 @@ def test_training_loop_with_a_module():
         optimizer.step()
     assert losses[-1] < 1e-3 * losses[0]
     assert layer.kernel.cache_info.misses == 1
+
+
+ISLANDS = tg.Graph.from_coo([0, 0, 1], [1, 1, 0], num_src=3, num_dst=3)  # no edge meets node 2
+ON_ISLANDS = {
+    "a root": (lambda self, src, dst, edge, w: torch.sqrt(src.x), 0.0),
+    "a quotient at the destination": (lambda self, src, dst, edge, w: 1 / dst.x, 0.0),
+    "padding before a product": (lambda self, src, dst, edge, w: torch.relu(src.x @ w), math.nan),
+    "padding after a sum": (lambda self, src, dst, edge, w: src.x @ w * torch.exp(dst.x[:, :1]), math.inf),
+}
+
+
+@pytest.mark.parametrize("edge_function, value", ON_ISLANDS.values(), ids=ON_ISLANDS)
+def test_what_no_edge_meets_reaches_no_gradient(edge_function, value):
+    class Kernel(tg.MessagePassing):
+        edge = edge_function
+
+    torch.manual_seed(0)
+    w = torch.randn(32, 4, dtype=torch.float64)
+    found = []
+    for island in (value, 1.0):
+        x = torch.rand(3, 32, dtype=torch.float64, generator=torch.manual_seed(1)) + 0.5
+        x[2] = island
+        inputs = x.requires_grad_(), w.clone().requires_grad_()
+        first = torch.autograd.grad(
+            Kernel()(graph=ISLANDS, ndata={"x": x}, w=inputs[1]).sum(), inputs, create_graph=True, allow_unused=True
+        )
+        first = [g for g in first if g is not None]
+        second = torch.autograd.grad(sum((g * g).sum() for g in first if g.requires_grad), x, allow_unused=True)
+        found.append([*first, *(g for g in second if g is not None)])
+    for ours, theirs in zip(*found, strict=True):
+        assert torch.equal(ours, theirs) and ours.isfinite().all()
+
+
+def test_an_empty_rows_softmax_reaches_no_second_gradient():
+    class Kernel(tg.MessagePassing):
+        reducer = tg.online_softmax(empty=0)
+
+        def edge(self, src, dst, edge):
+            return self.reducer(dst.y, dst.y * src.x)
+
+    y = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+    x = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
+    (g,) = torch.autograd.grad(Kernel()(graph=ISLANDS, src={"x": x}, dst={"y": y}).square().sum(), y, create_graph=True)
+    second = torch.autograd.grad(g.square().sum(), (x, y))
+    assert all(s.isfinite().all() for s in second) and second[1][2].tolist() == [0, 0]
