@@ -472,6 +472,30 @@ static void kept_results_cotangents_are_early(void **state) {
     for (int k = 0; k < 3; k++) ir_free(all[k]);
 }
 
+/* A choice of the user's that happens to be 1 stays; a guard goes where nothing moved through its gather. */
+static void guards_go_and_choices_stay(void **state) {
+    (void)state;
+    Fn *f = ir_new(arena_new(), "f");
+    Set v = ir_set(f, "V");
+    int r = ir_relation(f, "r", v, v);
+    Val x = ir_input(f, "x", type_scalar(DT_f64, v));
+    Val choice = ir_where(f, ir_lt(f, ir_const_like(f, x, 3), x), ir_const_like(f, x, 1), x);
+    ir_add_result(f, "chosen", ir_gather(f, choice, map_src(r)));
+    ir_add_result(f, "plain", ir_gather(f, x, map_dst(r)));
+    Fn *guarded = opt_guard(arena_new(), f), *again = opt_guard(arena_new(), guarded),
+       *back = opt_unguard(arena_new(), again), *same = opt_unguard(arena_new(), f);
+    assert_true(ir_count(guarded) > ir_count(f));
+    for (uint32_t k = 0; k < 2; k++) {
+        Val was = f->results.data[k].val;
+        assert_true(ir_node(back, back->results.data[k].val)->hash == ir_node(f, was)->hash);
+        assert_true(ir_node(same, same->results.data[k].val)->hash == ir_node(f, was)->hash);
+        assert_true(ir_node(again, again->results.data[k].val)->hash ==
+                    ir_node(guarded, guarded->results.data[k].val)->hash);
+    }
+    Fn *all[] = {f, guarded, again, back, same};
+    for (int k = 0; k < 5; k++) ir_free(all[k]);
+}
+
 static void passes_are_found(void **state) {
     (void)state;
     assert_ptr_equal(opt_find("fma")->run, opt_fma);
@@ -489,6 +513,7 @@ int main(void) {
         cmocka_unit_test(products_fuse_into_sums),
         cmocka_unit_test(work_moves_before_its_gather),
         cmocka_unit_test(work_stays_on_the_edges),
+        cmocka_unit_test(guards_go_and_choices_stay),
         cmocka_unit_test(passes_are_found),
         cmocka_unit_test(passes_keep_programs),
         cmocka_unit_test(halves_make_the_whole),
