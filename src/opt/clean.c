@@ -151,16 +151,21 @@ static uint8_t *asked_of(Ctx r, Val scan) {
     return asked;
 }
 
+/* By value of the body: what those of its results depend on. */
+static uint8_t *needed_for(Arena *a, const Fn *body, const uint8_t *asked) {
+    uint8_t *need = ARENA_ARRAY(a, uint8_t, ir_count(body));
+    for (uint32_t k = 0; k < body->results.len; k++) need[body->results.data[k].val] |= asked[k];
+    for (Val v = ir_count(body) - 1; v > 0; v--)
+        for (uint32_t k = 0; need[v] && k < ir_node(body, v)->num_args; k++)
+            need[ir_arg(body, v, k)] = 1;
+    return need;
+}
+
 /* Adds the states that what is asked for depends on, of any edge; of a tree, of the part that is merged. */
 static void ask_states(Arena *a, const Scan *s, uint8_t *asked) {
     for (bool more = true; more;) {
-        uint8_t *live = ARENA_ARRAY(a, uint8_t, ir_count(s->body));
+        const uint8_t *live = needed_for(a, s->body, asked);
         more = false;
-        for (uint32_t k = 0; k < s->body->results.len; k++)
-            live[s->body->results.data[k].val] |= asked[k];
-        for (Val v = ir_count(s->body) - 1; v > 0; v--)
-            for (uint32_t k = 0; live[v] && k < ir_node(s->body, v)->num_args; k++)
-                live[ir_arg(s->body, v, k)] = 1;
         uint32_t num = s->num_states * (s->flags & SCAN_tree ? 2 : 1);
         for (uint32_t k = 0; k < num; k++) {
             uint8_t *state = &asked[k % s->num_states];
@@ -170,26 +175,29 @@ static void ask_states(Arena *a, const Scan *s, uint8_t *asked) {
     }
 }
 
-/* The scan without the rest. A scan has a state. */
+/* The scan without the rest. A scan has a state. The body's inputs get the names that they have in the end: by
+ * them sums are sorted, and shall not be again. */
 static Val scan_asked(Fn *f, Val scan, const uint8_t *asked) {
     const Fn *body = ir_scan_of(ir_node(f, scan)).body;
     Scan s = ir_scan_of(ir_node(f, scan));
     Fn *b = ir_new(arena_new(), "body");
     Val *memo = ARENA_ARRAY(b->arena, Val, ir_count(body));
     Val *operands = ARENA_ARRAY(b->arena, Val, body->inputs.len);
+    const uint8_t *need = needed_for(b->arena, body, asked);
     uint32_t num[2] = {0, 0};
     for (uint32_t k = 0; k < body->inputs.len; k++) {
         const Binding *in = &body->inputs.data[k];
         bool state = k < s.num_states, paired = state || s.flags & SCAN_tree;
-        if (paired && !asked[k % s.num_states]) continue;
-        memo[in->val] = ir_input(b, in->name, *ir_type(body, in->val));
+        if (paired ? !asked[k % s.num_states] : !need[in->val]) continue;
+        const char *name = arena_printf(b->arena, "arg%u", num[0] + num[1]);
+        memo[in->val] = ir_input(b, name, *ir_type(body, in->val));
         operands[num[0] + num[1]] = ir_arg(f, scan, k);
         num[!state]++;
     }
     for (uint32_t k = 0; k < body->results.len; k++)
         if (asked[k])
             ir_add_result(b, body->results.data[k].name,
-                          ir_copy(b, body, body->results.data[k].val, memo));
+                          rewrite_into(b, body, body->results.data[k].val, memo));
     s = (Scan){s.map, s.flags, num[0], num[1], b};
     Val v = ir_row_scan(f, &s, operands);
     ir_free(b);

@@ -62,6 +62,13 @@ static void rewrite_tree(Rewrite *r, Arena *scratch, Val v, Val *memo,
     }
 }
 
+Val rewrite_into(Fn *to, const Fn *from, Val v, Val *memo) {
+    Arena *scratch = arena_new();
+    rewrite_tree(&(Rewrite){.f = to, .from = from}, scratch, v, memo, rewrite_same);
+    arena_free(scratch);
+    return memo[v];
+}
+
 static Fn *rebuild(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r)) {
     Arena *scratch = arena_new();
     Rewrite r = {.f = ir_new_like(takes, f, f->name), .from = f};

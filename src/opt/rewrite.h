@@ -19,6 +19,8 @@ Fn *rewrite_run(Arena *takes, const Fn *f, Val (*rule)(const Rewrite *r));
 Fn *rewrite_copy(Arena *takes, const Fn *f); /* likewise, with nothing changed */
 /* The same operation again. */
 Val rewrite_same(const Rewrite *r);
+/* v of another program with what it needs, memo (by value of `from`: in `to`, or 0) aside; sums keep their order. */
+Val rewrite_into(Fn *to, const Fn *from, Val v, Val *memo);
 /* A row_scan with its body rewritten. */
 Val rewrite_body(const Rewrite *r, Fn *(*pass)(Arena *takes, const Fn *f));
 /* op (add or mul) over operands in the order given, whatever their hashes in the new program: a sum
