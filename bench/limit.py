@@ -100,7 +100,7 @@ def backward_by_hand(c, problem, x, weight, cotangent, threads):
 def in_place(program, graph, arrays, threads):
     """A program into results that are written again and again."""
     outs = tuple(map(aligned, program.run(graph, arrays, torch_empty, threads)))
-    names, given = program._names, tuple(arrays[k] for k in program._takes) + outs
+    names, given = program._names, tuple(arrays[k] for k in program.takes) + outs
 
     def run():
         program.handle.run(graph._handle, names, given, threads)
