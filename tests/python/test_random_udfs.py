@@ -297,7 +297,9 @@ def check(case):
     size = expected.abs().max().item() + 1 if expected.numel() else 1
     steps = [word for word in (".round()", ".sign()", "where", "int64") if word in case.text()]
     if size < 1e4 and not steps:
-        torch.testing.assert_close(single.double(), expected, atol=2e-3 * size, rtol=2e-3)
+        worst = (case.in_torch(case.fields(torch.float32)).double() - expected).nan_to_num(0, 0, 0).abs()
+        slack = 10 * worst.max().item() if worst.numel() else 0  # where torch's own float32 is no better
+        torch.testing.assert_close(single.double(), expected, atol=2e-3 * size + slack, rtol=2e-3)
     cotangent = torch.randn_like(expected)
     same_gradients((out * cotangent).sum(), (expected * cotangent).sum(), ours, theirs, 1)
 
